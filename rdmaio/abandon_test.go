@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -36,13 +37,13 @@ func (p fixedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRe
 // outlives the Call, and breaks the connection where the key had to end.
 func TestLateWrite(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
-		overEach(t, func(t *testing.T, w *world) {
+		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 			h := silent{make(chan *rdmaio.Request, 1)}
-			w.serve(h, nil)
+			w.Serve(h, nil)
 			if fixed {
-				w.client = fixedKeys{w.client}
+				w.Client = fixedKeys{w.Client}
 			}
-			c := w.dial(nil)
+			c := w.Dial(nil)
 			ctx, cancel := context.WithCancel(context.Background())
 			buf := make([]byte, 4096)
 			done := make(chan error, 1)
@@ -54,7 +55,7 @@ func TestLateWrite(t *testing.T) {
 			cancel()
 			<-done
 			result := make(chan error, 1)
-			f := &file{t: t, data: pattern(4096, 1)}
+			f := &file{t: t, data: rdmaiotest.Pattern(4096, 1)}
 			late.Reply(f.serve(late), func(err error) { result <- err })
 			err := <-result
 			if !fixed {
@@ -65,7 +66,7 @@ func TestLateWrite(t *testing.T) {
 				go func() { quick(nil).ServeRPC(<-h.got) }()
 				again(t, c, smallCall(), 3)
 			} else {
-				if err == nil && w.net != nil { // over TCP it may have left before the connection ended
+				if err == nil && w.Net != nil { // over TCP it may have left before the connection ended
 					t.Error("a reply to a dead key went well")
 				}
 				<-c.Done()
@@ -87,10 +88,10 @@ func TestLateWrite(t *testing.T) {
 
 // R289: a server that fetches the data of a cancelled Call late gets what the Call had, not what its memory is used for since.
 func TestLateRead(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := silent{make(chan *rdmaio.Request, 1)}
-		s := w.serve(h, &rdmaio.Config{MaxConnMemory: 5000})
-		c := w.dial(&rdmaio.Config{Credits: 4})
+		s := w.Serve(h, &rdmaio.Config{MaxConnMemory: 5000})
+		c := w.Dial(&rdmaio.Config{Credits: 4})
 		go func() { quick(nil).ServeRPC(<-h.got) }()
 		again(t, c, smallCall(), 1)
 		hold := make(chan error, 1)
@@ -100,7 +101,7 @@ func TestLateRead(t *testing.T) {
 		}()
 		first := <-h.got
 		ctx, cancel := context.WithCancel(context.Background())
-		data, done := pattern(4500, 9), make(chan error, 1)
+		data, done := rdmaiotest.Pattern(4500, 9), make(chan error, 1)
 		call := writeCall(3, 0, data)
 		want := whole(call.Message)
 		go func() {
@@ -131,9 +132,9 @@ func TestLateRead(t *testing.T) {
 
 // R289, R291: impatient callers do not cost the others their connection, and what their Calls leave is bounded and comes back.
 func TestImpatientCallers(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: pattern(60_000, 1)}).ServeRPC(r) }), nil)
-		c := w.dial(nil)
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: rdmaiotest.Pattern(60_000, 1)}).ServeRPC(r) }), nil)
+		c := w.Dial(nil)
 		again(t, c, smallCall(), 1)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -145,7 +146,7 @@ func TestImpatientCallers(t *testing.T) {
 					xid := uint32(2 + g*1000 + i)
 					call := readCall(xid, 0, buf)
 					if i%2 == 0 {
-						call = writeCall(xid, 0, pattern(40_000, uint64(i)))
+						call = writeCall(xid, 0, rdmaiotest.Pattern(40_000, uint64(i)))
 					}
 					ctx, cancel := context.WithTimeout(context.Background(), time.Duration((g+i)%5)*50*time.Microsecond)
 					_, err := c.Call(ctx, call)
@@ -175,10 +176,10 @@ func TestImpatientCallers(t *testing.T) {
 
 // What cancelled Calls leave is bounded: beyond that the keys end, and the peer's access the connection.
 func TestAbandonedMemory(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 16)}
-	w.serve(h, &rdmaio.Config{Credits: 16})
-	c := w.dial(nil)
+	w.Serve(h, &rdmaio.Config{Credits: 16})
+	c := w.Dial(nil)
 	go func() { quick(nil).ServeRPC(<-h.got) }()
 	again(t, c, smallCall(), 1)
 	const each = 3 << 20

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // session is a server whose clients tell it with their first Call on each connection
@@ -27,14 +28,14 @@ func (s *session) ServeRPC(r *rdmaio.Request) {
 // T120, R272, R278, R279: a reverse Call whose connection is lost waits for the client, which comes back by itself, and
 // is sent again there with the same XID, all within one Call of the server.
 func TestBackchannelSendsAgain(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		back := rdmaio.NewBackchannel(nil)
-		server := w.serve(&session{back}, &rdmaio.Config{ReverseCredits: 4})
+		server := w.Serve(&session{back}, &rdmaio.Config{ReverseCredits: 4})
 		var mu sync.Mutex
 		var xids []uint32
 		var wg sync.WaitGroup
 		t.Cleanup(wg.Wait)
-		c := w.newClient(&rdmaio.ClientConfig{
+		c := newClient(w, &rdmaio.ClientConfig{
 			Conn: &rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				mu.Lock()
 				xids = append(xids, binary.BigEndian.Uint32(r.Message))
@@ -95,16 +96,16 @@ func TestBackchannelBindsLate(t *testing.T) {
 		{"the newer ends", []int{0, 1}, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			bound := make(chan *rdmaio.Conn, 1)
-			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				bound <- r.Conn()
 				r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 			}), &rdmaio.Config{ReverseCredits: 4})
 			back := rdmaio.NewBackchannel(&rdmaio.BackchannelConfig{Wait: 3 * time.Second})
 			var conns [2]*rdmaio.Conn
 			for i := range conns {
-				c := w.dial(&rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+				c := w.Dial(&rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 					r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 				})})
 				if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
@@ -162,9 +163,9 @@ func TestBackchannelWaits(t *testing.T) {
 // R279, R292: with a reverse handler a connection is kept though nobody calls.
 func TestClientKeepsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		server := w.serve(&file{t: t}, nil)
-		c := w.newClient(&rdmaio.ClientConfig{
+		w := rdmaiotest.New(t)
+		server := w.Serve(&file{t: t}, nil)
+		c := newClient(w, &rdmaio.ClientConfig{
 			Conn:        &rdmaio.Config{ReverseHandler: &file{t: t}},
 			IdleTimeout: time.Minute,
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -72,7 +73,7 @@ func smallCall() *rdmaio.Call {
 // What a Call allocates, both ends together, when the caller brings the
 // memory: the server's Request, and for chunks what the item list of it takes.
 func TestAllocations(t *testing.T) {
-	data := pattern(64<<10, 1)
+	data := rdmaiotest.Pattern(64<<10, 1)
 	for _, c := range []struct {
 		name string
 		h    rdmaio.Handler
@@ -127,7 +128,7 @@ func BenchmarkCall128Events(b *testing.B) {
 }
 
 func BenchmarkWrite64K(b *testing.B) {
-	call := writeCall(0, 0, pattern(64<<10, 1))
+	call := writeCall(0, 0, rdmaiotest.Pattern(64<<10, 1))
 	call.ReplyBuf = make([]byte, 128)
 	benchmark(b, quick(nil), call, 64<<10)
 }
@@ -135,7 +136,7 @@ func BenchmarkWrite64K(b *testing.B) {
 func BenchmarkRead64K(b *testing.B) {
 	call := readCall(0, 0, make([]byte, 64<<10))
 	call.ReplyBuf = make([]byte, 128)
-	benchmark(b, quick(pattern(64<<10, 1)), call, 64<<10)
+	benchmark(b, quick(rdmaiotest.Pattern(64<<10, 1)), call, 64<<10)
 }
 
 // BenchmarkCall128x32 is 32 callers at a time.

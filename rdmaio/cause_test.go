@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -31,14 +32,14 @@ func names(t *testing.T, err error, parts ...string) {
 // A server that sends a longer Reply than was agreed is to blame for the end of the connection: the error of
 // the Call, and that of the connection, say so with both sizes.
 func TestLongReplyIsNamed(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		ln, err := w.server.Listen(context.Background(), w.at)
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer ln.Close()
 		for range causeRounds {
-			p := peertest.New(t, w.server)
+			p := peertest.New(t, w.Server)
 			done := make(chan bool)
 			go func() {
 				defer close(done)
@@ -48,7 +49,7 @@ func TestLongReplyIsNamed(t *testing.T) {
 					}
 				}
 			}()
-			c, err := rdmaio.Dial(context.Background(), w.client, ln.Addr(), &rdmaio.Config{InlineSend: 1024, InlineRecv: 1024})
+			c, err := rdmaio.Dial(context.Background(), w.Client, ln.Addr(), &rdmaio.Config{InlineSend: 1024, InlineRecv: 1024})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,9 +68,9 @@ func TestLongReplyIsNamed(t *testing.T) {
 // A client that refuses a Read of the chunk that it offered itself: the server's error names the Call, the
 // key and the range.
 func TestRefusedReadIsNamed(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		ends := make(chan error, causeRounds)
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 		}), &rdmaio.Config{Events: func(e rdmaio.Event) {
 			if down, ok := e.(*rdmaio.ConnDown); ok {
@@ -77,13 +78,13 @@ func TestRefusedReadIsNamed(t *testing.T) {
 			}
 		}})
 		for range causeRounds {
-			p := w.rawTo(t)
-			p.Send(unhex(t, msg(""))) // once it is answered the connection is up, and its end an event
+			p := w.DialRaw(t)
+			p.Send(peertest.Bytes(t, msg(""))) // once it is answered the connection is up, and its end an event
 			if p.Message(5*time.Second) == nil {
 				t.Fatal("a good Call was not answered")
 			}
 			chunk := p.Offer(64, verbs.AccessRemoteRead)
-			p.Send(unhex(t, msg(rd(40, fmt.Sprintf("%08x", chunk.RKey()), 65, fmt.Sprintf("%016x", chunk.RemoteAddr())))))
+			p.Send(peertest.Bytes(t, msg(rd(40, fmt.Sprintf("%08x", chunk.RKey()), 65, fmt.Sprintf("%016x", chunk.RemoteAddr())))))
 			names(t, <-ends, "0xcafe0001", fmt.Sprintf("read of 65 bytes at %#x with key 0x%08x", chunk.RemoteAddr(), chunk.RKey()))
 		}
 	})
@@ -99,12 +100,12 @@ func TestPeerHearsWhy(t *testing.T) {
 			t.Errorf("the peer has the error %v, want %v with %v", err, verbs.ErrConnectionBroken, want)
 		}
 	}
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		t.Run("too many refused Calls", func(t *testing.T) {
-			s := w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 1})
-			p := w.rawTo(t)
+			s := w.Serve(&file{t: t}, &rdmaio.Config{MaxErrors: 1})
+			p := w.DialRaw(t)
 			for range 10 {
-				p.Send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+				p.Send(peertest.Bytes(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
 			}
 			hears(t, p, verbs.StatusRemoteInvalidRequest)
 			if err := s.Close(); err != nil { // its address is for the next one
@@ -126,21 +127,21 @@ func TestPeerHearsWhy(t *testing.T) {
 		})
 	})
 	t.Run("work that takes too long", func(t *testing.T) {
-		w := newWorld(t)
-		ln, err := w.server.Listen(context.Background(), w.at)
+		w := rdmaiotest.New(t)
+		ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer ln.Close()
-		p := peertest.New(t, w.server)
+		p := peertest.New(t, w.Server)
 		accepted := make(chan bool, 1)
 		go func() { accepted <- p.Accept(ln, nil) }()
-		c := w.dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
+		c := w.Dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
 		if !<-accepted {
 			return
 		}
-		w.net.Hold()
-		defer w.net.Release()
+		w.Net.Hold()
+		defer w.Net.Release()
 		if _, err := c.Call(context.Background(), nullCall(1, 40)); !errors.Is(err, rdmaio.ErrTimeout) {
 			t.Errorf("the Call ended with %v, want %v", err, rdmaio.ErrTimeout)
 		}

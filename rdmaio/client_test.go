@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -61,31 +62,31 @@ func (b *breaker) received() int {
 }
 
 // breaks starts a breaker.
-func (w *world) breaks(ends int, after bool) *breaker {
-	b := &breaker{file: file{t: w.t}, ends: ends, after: after}
-	w.t.Cleanup(b.wg.Wait)
-	w.serve(b, nil)
+func breaks(w *rdmaiotest.World, ends int, after bool) *breaker {
+	b := &breaker{file: file{t: w.T}, ends: ends, after: after}
+	w.T.Cleanup(b.wg.Wait)
+	w.Serve(b, nil)
 	return b
 }
 
 // newClient makes a client with little patience, which ends with the test.
-func (w *world) newClient(cfg *rdmaio.ClientConfig) *rdmaio.Client {
-	w.t.Helper()
+func newClient(w *rdmaiotest.World, cfg *rdmaio.ClientConfig) *rdmaio.Client {
+	w.T.Helper()
 	var c rdmaio.ClientConfig
 	if cfg != nil {
 		c = *cfg
 	}
-	c.Conn = least(c.Conn)
+	c.Conn = rdmaiotest.Smallest(c.Conn)
 	if c.MinBackoff == 0 {
 		c.MinBackoff = time.Millisecond
 	}
-	cl, err := rdmaio.NewClient(w.client, w.addr, &c)
+	cl, err := rdmaio.NewClient(w.Client, w.Addr, &c)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		if err := cl.Close(); err != nil {
-			w.t.Error(err)
+			w.T.Error(err)
 		}
 	})
 	return cl
@@ -95,11 +96,11 @@ func (w *world) newClient(cfg *rdmaio.ClientConfig) *rdmaio.Client {
 // the same XID and fresh keys, and end once, with the right data in the right place.
 func TestClientSendsAgain(t *testing.T) {
 	for _, after := range []bool{false, true} {
-		overEach(t, func(t *testing.T, w *world) {
-			b := w.breaks(2, after)
-			c := w.newClient(nil)
-			mark := len(w.rec.Events())
-			data := pattern(9001, 1)
+		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+			b := breaks(w, 2, after)
+			c := newClient(w, nil)
+			mark := len(w.History.Events())
+			data := rdmaiotest.Pattern(9001, 1)
 			xid := c.XID()
 			if _, err := c.Call(context.Background(), writeCall(xid, 0, data)); err != nil {
 				t.Fatal(err)
@@ -115,7 +116,7 @@ func TestClientSendsAgain(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			keys := make(map[uint32]bool)
-			for _, e := range w.since(mark) {
+			for _, e := range w.Since(mark) {
 				if e.Device == "client" && (e.Kind == trace.Register || e.Kind == trace.Reregister) && e.RKey != 0 {
 					if keys[e.RKey] {
 						t.Errorf("key %#x was given out twice", e.RKey)
@@ -133,9 +134,9 @@ func TestClientSendsAgain(t *testing.T) {
 // A server that goes away with each Call does so as often as Retransmits says; the error tells that it may have run.
 func TestClientGivesUp(t *testing.T) {
 	for _, tt := range []struct{ retransmits, received int }{{0, 5}, {2, 3}, {-1, 1}} {
-		w := newWorld(t)
-		b := w.breaks(100, false)
-		c := w.newClient(&rdmaio.ClientConfig{Retransmits: tt.retransmits})
+		w := rdmaiotest.New(t)
+		b := breaks(w, 100, false)
+		c := newClient(w, &rdmaio.ClientConfig{Retransmits: tt.retransmits})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		_, err := c.Call(ctx, nullCall(c.XID(), 40))
@@ -151,11 +152,11 @@ func TestClientGivesUp(t *testing.T) {
 
 // What the other end says of a Call is not a reason to make another connection.
 func TestClientTakesErrors(t *testing.T) {
-	w := newWorld(t)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w := rdmaiotest.New(t)
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: append(replyHeader(binary.BigEndian.Uint32(r.Message)).buf, make([]byte, 8000)...)}, nil)
 	}), nil)
-	c := w.newClient(nil)
+	c := newClient(w, nil)
 	_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
 	var pe *rdmaio.PeerError
 	if !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
@@ -173,8 +174,8 @@ func TestClientTakesErrors(t *testing.T) {
 // error says what stood in the way.
 func TestClientBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		w := rdmaiotest.New(t)
+		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
 		ctx, cancel := context.WithTimeout(context.Background(), 70*time.Second)
 		defer cancel()
 		start := time.Now()
@@ -190,7 +191,7 @@ func TestClientBacksOff(t *testing.T) {
 		if n := c.Stats().DialFailures; n < 11 || n > 23 {
 			t.Errorf("%d tries in 70 s", n)
 		}
-		time.AfterFunc(20*time.Second, func() { w.serve(&file{t: t}, nil) })
+		time.AfterFunc(20*time.Second, func() { w.Serve(&file{t: t}, nil) })
 		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
 			t.Error(err)
 		}
@@ -203,10 +204,10 @@ func TestClientBacksOff(t *testing.T) {
 // Once a server has answered, pauses begin with the shortest again.
 func TestClientPauseStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
+		w := rdmaiotest.New(t)
+		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
 		served := make(chan *rdmaio.Server, 1)
-		time.AfterFunc(60*time.Second, func() { served <- w.serve(&file{t: t}, nil) })
+		time.AfterFunc(60*time.Second, func() { served <- w.Serve(&file{t: t}, nil) })
 		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func TestClientPauseStartsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		time.AfterFunc(1200*time.Millisecond, func() { w.serve(&file{t: t}, nil) })
+		time.AfterFunc(1200*time.Millisecond, func() { w.Serve(&file{t: t}, nil) })
 		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
 			t.Fatal(err)
 		}
@@ -227,12 +228,12 @@ func TestClientPauseStartsOver(t *testing.T) {
 
 // A Call may want to know at once.
 func TestClientFailsFast(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		s := w.serve(&file{t: t}, nil) // for an address
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		s := w.Serve(&file{t: t}, nil) // for an address
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		c := w.newClient(&rdmaio.ClientConfig{DialFailures: -1, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		c := newClient(w, &rdmaio.ClientConfig{DialFailures: -1, MinBackoff: time.Hour, MaxBackoff: time.Hour})
 		for range 3 {
 			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
 			if !errors.Is(err, verbs.ErrConnectionRefused) {
@@ -248,9 +249,9 @@ func TestClientFailsFast(t *testing.T) {
 // A pause after a connection that brought nothing is one as well: a Call that will not wait is told why there is none.
 func TestClientFailsFastAfterLoss(t *testing.T) {
 	for _, retransmits := range []int{-1, 0} {
-		w := newWorld(t)
-		w.serve(rdmaio.HandlerFunc(func(*rdmaio.Request) { panic("a fault of the handler") }), nil)
-		c := w.newClient(&rdmaio.ClientConfig{DialFailures: -1, Retransmits: retransmits, MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		w := rdmaiotest.New(t)
+		w.Serve(rdmaio.HandlerFunc(func(*rdmaio.Request) { panic("a fault of the handler") }), nil)
+		c := newClient(w, &rdmaio.ClientConfig{DialFailures: -1, Retransmits: retransmits, MinBackoff: time.Hour, MaxBackoff: time.Hour})
 		for i := range 3 {
 			_, err := c.Call(context.Background(), nullCall(c.XID(), 40))
 			var ce *rdmaio.CallError
@@ -267,10 +268,10 @@ func TestClientFailsFastAfterLoss(t *testing.T) {
 // R292: an idle connection is closed, and made again when needed; one with a Call in progress is not idle.
 func TestClientIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		slow := make(chan *rdmaio.Request, 1)
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { slow <- r }), nil)
-		c := w.newClient(&rdmaio.ClientConfig{IdleTimeout: time.Minute})
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { slow <- r }), nil)
+		c := newClient(w, &rdmaio.ClientConfig{IdleTimeout: time.Minute})
 		for i := range 3 {
 			done := make(chan error)
 			go func() {
@@ -302,16 +303,16 @@ func TestClientIdle(t *testing.T) {
 // given up in bounded time, and the Calls that come then are served.
 func TestClientStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		n := 0
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if n++; n == 1 {
 				r.Drop(nil)
 				return
 			}
 			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 		}), nil)
-		c := w.newClient(&rdmaio.ClientConfig{StuckTimeout: 4 * time.Second})
+		c := newClient(w, &rdmaio.ClientConfig{StuckTimeout: 4 * time.Second})
 		call := func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 			defer cancel()
@@ -344,17 +345,17 @@ func TestClientStuck(t *testing.T) {
 // other Calls is not.
 func TestClientSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		var silence, drop atomic.Bool
 		var silenced atomic.Pointer[rdmaio.Conn] // the next connection is answered
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if drop.Swap(false) || silence.Load() && (silenced.CompareAndSwap(nil, r.Conn()) || silenced.Load() == r.Conn()) {
 				r.Drop(nil)
 				return
 			}
 			r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 		}), nil)
-		c := w.newClient(&rdmaio.ClientConfig{StuckTimeout: 4 * time.Second, Conn: &rdmaio.Config{Credits: 1000}})
+		c := newClient(w, &rdmaio.ClientConfig{StuckTimeout: 4 * time.Second, Conn: &rdmaio.Config{Credits: 1000}})
 		call := func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
@@ -397,10 +398,10 @@ func TestClientSilent(t *testing.T) {
 
 // What Connected finds wrong is a failure to connect; no Call goes before it.
 func TestClientConnected(t *testing.T) {
-	w := newWorld(t)
-	b := w.breaks(0, false)
+	w := rdmaiotest.New(t)
+	b := breaks(w, 0, false)
 	tries := 0
-	c := w.newClient(&rdmaio.ClientConfig{Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
+	c := newClient(w, &rdmaio.ClientConfig{Connected: func(ctx context.Context, conn *rdmaio.Conn) error {
 		if tries++; tries < 3 {
 			return errors.New("not today")
 		}
@@ -421,17 +422,17 @@ func TestClientConnected(t *testing.T) {
 // Close ends Calls in whatever state: in progress, waiting for a connection, between two tries.
 func TestClientClose(t *testing.T) {
 	for _, serving := range []bool{true, false} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		var held []*rdmaio.Request
 		var mu sync.Mutex
 		if serving {
-			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				mu.Lock()
 				defer mu.Unlock()
 				held = append(held, r)
 			}), nil)
 		}
-		c := w.newClient(&rdmaio.ClientConfig{MinBackoff: time.Hour, MaxBackoff: time.Hour})
+		c := newClient(w, &rdmaio.ClientConfig{MinBackoff: time.Hour, MaxBackoff: time.Hour})
 		errs := make(chan error, 4)
 		for range cap(errs) {
 			go func() {
@@ -461,12 +462,12 @@ func TestClientClose(t *testing.T) {
 
 // Wrong configurations are refused at once, with the field.
 func TestClientConfig(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	for want, cfg := range map[string]*rdmaio.ClientConfig{
 		"MaxBackoff": {MinBackoff: time.Minute},
 		"Credits":    {Conn: &rdmaio.Config{Credits: -1}},
 	} {
-		if _, err := rdmaio.NewClient(w.client, "x", cfg); !errors.Is(err, verbs.ErrInvalidValue) || !strings.Contains(err.Error(), want) {
+		if _, err := rdmaio.NewClient(w.Client, "x", cfg); !errors.Is(err, verbs.ErrInvalidValue) || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
 	}
@@ -474,8 +475,8 @@ func TestClientConfig(t *testing.T) {
 
 // serveCut starts a server that closes its connections at every nth Call, before the handler has this Call:
 // its reply is lost for certain, whatever the scheduler does. outer, if there is one, sees each Call first.
-func (w *world) serveCut(nth int64, outer func(rdmaio.Handler) rdmaio.Handler, h rdmaio.Handler) {
-	w.t.Helper()
+func serveCut(w *rdmaiotest.World, nth int64, outer func(rdmaio.Handler) rdmaio.Handler, h rdmaio.Handler) {
+	w.T.Helper()
 	var (
 		server *rdmaio.Server
 		n      atomic.Int64
@@ -497,19 +498,19 @@ func (w *world) serveCut(nth int64, outer func(rdmaio.Handler) rdmaio.Handler, h
 	if outer != nil {
 		cut = outer(cut)
 	}
-	server = w.serve(cut, nil)
-	w.t.Cleanup(cuts.Wait)
+	server = w.Serve(cut, nil)
+	w.T.Cleanup(cuts.Wait)
 }
 
 // A server closes its connections all the time: each of many callers gets its result, and a Call is executed
 // at least once and at most as often as it was sent.
 func TestClientStorm(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		var (
 			mu       sync.Mutex
 			executed = make(map[uint32]int)
 		)
-		w.serveCut(37, nil, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		serveCut(w, 37, nil, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			xid := binary.BigEndian.Uint32(r.Message)
 			mu.Lock()
 			executed[xid]++
@@ -518,7 +519,7 @@ func TestClientStorm(t *testing.T) {
 			e.words(xid) // the result
 			r.Reply(e.message(), nil)
 		}))
-		c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
+		c := newClient(w, &rdmaio.ClientConfig{Retransmits: 1000})
 		var callers sync.WaitGroup
 		for range 8 {
 			callers.Add(1)
@@ -528,7 +529,7 @@ func TestClientStorm(t *testing.T) {
 					xid := c.XID()
 					call := nullCall(xid, 40)
 					if i%3 == 0 {
-						call = writeCall(xid, 0, pattern(3000, uint64(xid)))
+						call = writeCall(xid, 0, rdmaiotest.Pattern(3000, uint64(xid)))
 					}
 					reply, err := c.Call(context.Background(), call)
 					if err != nil {
@@ -558,11 +559,11 @@ func TestClientStorm(t *testing.T) {
 
 // What only waited for a credit when the connection went was not sent, and is not counted as sent again.
 func TestRetransmissionsAreOfCallsSent(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	got := make(chan *rdmaio.Request, 8)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), nil)
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), nil)
 	conns := make(chan *rdmaio.Conn, 2)
-	c := w.newClient(&rdmaio.ClientConfig{Connected: func(_ context.Context, c *rdmaio.Conn) error { conns <- c; return nil }})
+	c := newClient(w, &rdmaio.ClientConfig{Connected: func(_ context.Context, c *rdmaio.Conn) error { conns <- c; return nil }})
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {

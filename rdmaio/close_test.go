@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -31,16 +32,16 @@ func TestCloseAtEachStep(t *testing.T) {
 
 // closeAfter lets step requests of two Calls run, closes, and reports whether the Calls were over by then.
 func closeAfter(t *testing.T, who string, steps int) (finished bool) {
-	w := newWorld(t)
-	s := w.serve(&file{t: t, data: pattern(9000, 1)}, nil)
-	c := w.dial(nil)
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t, data: rdmaiotest.Pattern(9000, 1)}, nil)
+	c := w.Dial(nil)
 	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 		t.Fatal(err)
 	}
-	w.net.Hold()
+	w.Net.Hold()
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
-	data := pattern(5000, 1)
+	data := rdmaiotest.Pattern(5000, 1)
 	for i, call := range []*rdmaio.Call{writeCall(2, 9000, data), readCall(3, 0, make([]byte, 8000))} {
 		wg.Add(1)
 		go func() {
@@ -51,7 +52,7 @@ func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 	over := make(chan struct{})
 	go func() { wg.Wait(); close(over) }()
 	for done := 0; done < steps && !finished; {
-		if w.net.Step() {
+		if w.Net.Step() {
 			done++
 			continue
 		}
@@ -71,10 +72,10 @@ func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 			t.Error(err)
 		}
 	case "device":
-		w.serverMem.Remove()
+		w.ServerMem.Remove()
 	}
 	wg.Wait()
-	w.net.Release()
+	w.Net.Release()
 	for i, err := range errs {
 		var ce *rdmaio.CallError
 		switch {
@@ -91,7 +92,7 @@ func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 		t.Error("a Call after the end went well")
 	}
 	live := make(map[uint32]bool)
-	for _, e := range w.rec.Events() {
+	for _, e := range w.History.Events() {
 		switch {
 		case e.Device != "client":
 		case e.Kind == trace.Complete:
@@ -111,14 +112,14 @@ func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 
 // A work request that never completes costs the connection, not a Call forever (T50, T128).
 func TestWorkTimeout(t *testing.T) {
-	w := newWorld(t)
-	w.serve(&file{t: t}, nil)
-	c := w.dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
+	w := rdmaiotest.New(t)
+	w.Serve(&file{t: t}, nil)
+	c := w.Dial(&rdmaio.Config{WorkTimeout: 20 * time.Millisecond})
 	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 		t.Fatal(err)
 	}
-	w.net.Hold()
-	defer w.net.Release()
+	w.Net.Hold()
+	defer w.Net.Release()
 	_, err := c.Call(context.Background(), nullCall(2, 40))
 	var ce *rdmaio.CallError
 	if !errors.Is(err, rdmaio.ErrTimeout) || !errors.As(err, &ce) || !ce.MayHaveRun {
@@ -131,11 +132,11 @@ func TestWorkTimeout(t *testing.T) {
 
 // Close waits for a handler that has a Request, and its answer says that it was in vain.
 func TestCloseWaitsForHandlers(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 1)}
-	s := w.serve(h, nil)
-	c := w.dial(nil)
-	data := pattern(5000, 1)
+	s := w.Serve(h, nil)
+	c := w.Dial(nil)
+	data := rdmaiotest.Pattern(5000, 1)
 	failed := make(chan error, 1)
 	go func() {
 		_, err := c.Call(context.Background(), writeCall(1, 0, data))
@@ -172,20 +173,20 @@ func TestCloseWaitsForHandlers(t *testing.T) {
 
 // Dialing what is not there, or what cannot work, leaves nothing behind.
 func TestDialFails(t *testing.T) {
-	w := newWorld(t)
-	if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", nil); !errors.Is(err, verbs.ErrConnectionRefused) {
+	w := rdmaiotest.New(t)
+	if _, err := rdmaio.Dial(context.Background(), w.Client, "nowhere", nil); !errors.Is(err, verbs.ErrConnectionRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 	for _, cfg := range []rdmaio.Config{{Credits: -1}, {Credits: 1 << 20}, {InlineSend: 1023}, {InlineRecv: 256<<10 + 1}, {InlineSend: -1}, {SendQueue: 1}, {SegmentSize: -1}} {
-		if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", &cfg); !errors.Is(err, verbs.ErrInvalidValue) {
+		if _, err := rdmaio.Dial(context.Background(), w.Client, "nowhere", &cfg); !errors.Is(err, verbs.ErrInvalidValue) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
-	if _, err := rdmaio.Listen(context.Background(), w.server, "there", nil, nil); !errors.Is(err, verbs.ErrInvalidValue) {
+	if _, err := rdmaio.Listen(context.Background(), w.Server, "there", nil, nil); !errors.Is(err, verbs.ErrInvalidValue) {
 		t.Errorf("no handler: %v", err)
 	}
-	s := w.serve(&file{t: t}, nil)
-	c := w.dial(nil)
+	s := w.Serve(&file{t: t}, nil)
+	c := w.Dial(nil)
 	for len(s.Conns()) == 0 {
 		time.Sleep(time.Millisecond)
 	}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // What cannot work is refused by the name of its field, before anything is made; the device has 16384 Receives.
 func TestConfigRefused(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := &file{t: t}
 	for _, tt := range []struct {
 		name string
@@ -34,9 +35,9 @@ func TestConfigRefused(t *testing.T) {
 	} {
 		var err error
 		if tt.dial {
-			_, err = rdmaio.Dial(context.Background(), w.client, w.addr, &tt.cfg)
+			_, err = rdmaio.Dial(context.Background(), w.Client, w.Addr, &tt.cfg)
 		} else {
-			_, err = rdmaio.Listen(context.Background(), w.server, w.at, h, &tt.cfg)
+			_, err = rdmaio.Listen(context.Background(), w.Server, w.ListenAddr, h, &tt.cfg)
 		}
 		if !errors.Is(err, verbs.ErrInvalidValue) || !strings.Contains(err.Error(), tt.name) {
 			t.Errorf("%s: %v", tt.name, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -22,7 +23,7 @@ func overdrawn(list []trace.Event, grant int) (most int, err error) {
 	for _, e := range list {
 		switch {
 		case e.Device != "client":
-		case sends(&e):
+		case rdmaiotest.IsSend(&e):
 			if inFlight++; inFlight > allowed {
 				return most, fmt.Errorf("event %d: %d Calls in flight, %d allowed", e.Seq, inFlight, allowed)
 			}
@@ -50,7 +51,7 @@ func starved(list []trace.Event, device string, grant int) error {
 		case e.Kind == trace.Complete && e.WCOpcode == verbs.WCRecv && e.Status == verbs.StatusSuccess:
 			posted--
 			busy++
-		case sends(&e):
+		case rdmaiotest.IsSend(&e):
 			busy--
 			if posted+busy < grant {
 				return fmt.Errorf("event %d: %d Receives posted and %d Calls in work for a grant of %d", e.Seq, posted, busy, grant)
@@ -81,9 +82,9 @@ func TestCreditsHold(t *testing.T) {
 	for _, mode := range []string{"inline", "blocking", "later"} {
 		t.Run(mode, func(t *testing.T) {
 			const grant, callers, each = 4, 64, 20
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			cfg := &rdmaio.Config{Credits: grant, NonBlocking: mode != "blocking"}
-			f := &file{t: t, data: pattern(70000, 1)}
+			f := &file{t: t, data: rdmaiotest.Pattern(70000, 1)}
 			var h rdmaio.Handler = f
 			switch mode {
 			case "later":
@@ -96,8 +97,8 @@ func TestCreditsHold(t *testing.T) {
 					f.ServeRPC(r)
 				})
 			}
-			s := w.serve(h, cfg)
-			c := w.dial(&rdmaio.Config{Credits: callers})
+			s := w.Serve(h, cfg)
+			c := w.Dial(&rdmaio.Config{Credits: callers})
 			var xid atomic.Uint32
 			var wg sync.WaitGroup
 			for i := range callers {
@@ -120,7 +121,7 @@ func TestCreditsHold(t *testing.T) {
 				}()
 			}
 			wg.Wait()
-			list := w.since(0)
+			list := w.Since(0)
 			most, err := overdrawn(list, grant)
 			if err != nil {
 				t.Error(err)
@@ -162,11 +163,11 @@ func (s silent) ServeRPC(r *rdmaio.Request) { s.got <- r }
 // A cancelled Call returns at once with its memory back and its keys dead; its
 // credit returns with the late reply, which harms nobody (R135, R289, R291; T14, T64).
 func TestCancel(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 64)}
-	w.serve(h, &rdmaio.Config{Credits: 4, RemoteInvalidate: -1}) // or the late reply would name the dead key
-	c := w.dial(nil)
-	ok := func(r *rdmaio.Request) { (&file{t: t, data: pattern(500, 1)}).ServeRPC(r) }
+	w.Serve(h, &rdmaio.Config{Credits: 4, RemoteInvalidate: -1}) // or the late reply would name the dead key
+	c := w.Dial(nil)
+	ok := func(r *rdmaio.Request) { (&file{t: t, data: rdmaiotest.Pattern(500, 1)}).ServeRPC(r) }
 
 	// The first Call alone; then one that is cancelled while the server has it.
 	done := make(chan error, 64)
@@ -179,7 +180,7 @@ func TestCancel(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	mark := len(w.rec.Events())
+	mark := len(w.History.Events())
 	ctx, cancel := context.WithCancel(context.Background())
 	buf := make([]byte, 4096)
 	go func() {
@@ -193,7 +194,7 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.As(err, &ce) || !ce.MayHaveRun || ce.XID != 2 {
 		t.Fatalf("cancelled Call: %v", err)
 	}
-	keysEnded(t, w.since(mark), 1)
+	keysEnded(t, w.Since(mark), 1)
 	// The credit of a cancelled Call does not come back by itself.
 	counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 1 })
 	// R287: its XID cannot be used before the reply came, so that no Call has two credits.

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // An answer that the provider refuses to send is not counted as sent: done gets the reason.
 func TestRefusedSend(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	boom := errors.New("boom")
 	inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RefuseSend, At: 1, Err: boom}}})
-	w.server = inj.Device(w.server)
+	w.Server = inj.Device(w.Server)
 	result := make(chan error, 1)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, func(err error) { result <- err })
 	}), nil)
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	if _, err := c.Call(context.Background(), smallCall()); err == nil {
 		t.Error("a Call was answered")
 	}
@@ -31,10 +32,10 @@ func TestRefusedSend(t *testing.T) {
 
 // R309: the end of one large Call lets all go that waited for its memory, not the first of them only.
 func TestAllWaitersGo(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
-	s := w.serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
-	c := w.dial(nil)
+	s := w.Serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
+	c := w.Dial(nil)
 	go func() { <-h.got; h.answer() }()
 	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 30_000))); err != nil { // brings the credits, and trust
 		t.Fatal(err)

@@ -13,14 +13,15 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // A Request may be dropped: the server has everything back, memory of a Call with chunks included, and
 // goes on; the caller waits, and keeps its credit in use.
 func TestDrop(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	dropped := make(chan error, 2)
-	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if binary.BigEndian.Uint32(r.Message) != 2 {
 			quick(nil).ServeRPC(r)
 			return
@@ -28,7 +29,7 @@ func TestDrop(t *testing.T) {
 		r.Drop(func(err error) { dropped <- err })
 		r.Reply(rdmaio.Message{Inline: replyHeader(2).buf}, func(err error) { dropped <- err })
 	}), &rdmaio.Config{Credits: 2})
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	again(t, c, smallCall(), 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -58,11 +59,11 @@ func TestDrop(t *testing.T) {
 
 // T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no key live; what it
 // cannot have back is the credit, until the connection ends: such a protocol has to count them.
-func TestCallOnly(t *testing.T) { overEach(t, callOnly) }
+func TestCallOnly(t *testing.T) { rdmaiotest.Each(t, callOnly) }
 
-func callOnly(t *testing.T, w *world) {
+func callOnly(t *testing.T, w *rdmaiotest.World) {
 	got := make(chan []byte, 4)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if binary.BigEndian.Uint32(r.Message) == 1 {
 			quick(nil).ServeRPC(r)
 			return
@@ -70,10 +71,10 @@ func callOnly(t *testing.T, w *world) {
 		got <- bytes.Clone(r.Message)
 		r.Drop(nil)
 	}), &rdmaio.Config{Credits: 3})
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	again(t, c, smallCall(), 1)
 	for n := range 2 {
-		mark := len(w.rec.Events())
+		mark := len(w.History.Events())
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {
 			if m := <-got; len(m) < 5000 {
@@ -86,7 +87,7 @@ func callOnly(t *testing.T, w *world) {
 		if _, err := c.Call(ctx, call); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		keysEnded(t, w.since(mark), 2)
+		keysEnded(t, w.Since(mark), 2)
 		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == n+1 })
 	}
 	again(t, c, smallCall(), 1)
@@ -97,9 +98,9 @@ func callOnly(t *testing.T, w *world) {
 func TestHandlerPanics(t *testing.T) {
 	for _, mode := range []string{"inline", "blocking", "answered before"} {
 		t.Run(mode, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			var log bytes.Buffer
-			s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				if r.Message[3] == 1 {
 					quick(nil).ServeRPC(r)
 					return
@@ -109,7 +110,7 @@ func TestHandlerPanics(t *testing.T) {
 				}
 				panic("out of coffee")
 			}), &rdmaio.Config{NonBlocking: mode != "blocking", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			c := w.dial(nil)
+			c := w.Dial(nil)
 			again(t, c, smallCall(), 1)
 			conn := serverConn(t, s)
 			_, err := c.Call(context.Background(), writeCall(2, 0, make([]byte, 5000)))
@@ -121,7 +122,7 @@ func TestHandlerPanics(t *testing.T) {
 				t.Errorf("the connection ended with %v", err)
 			}
 			<-c.Done()
-			again(t, w.dial(nil), smallCall(), 1)
+			again(t, w.Dial(nil), smallCall(), 1)
 			if err := s.Close(); err != nil { // does not wait for an answer to the lost Request; and the log is complete
 				t.Error(err)
 			}
@@ -135,10 +136,10 @@ func TestHandlerPanics(t *testing.T) {
 // A handler that ends its goroutine, as t.Fatal in it does, costs its connection: its place goes to the Call that waits for
 // it, and Close has nothing to wait for.
 func TestHandlerEndsGoroutine(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		const calls = 4
 		var log bytes.Buffer
-		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if r.Message[3] == 1 {
 				quick(nil).ServeRPC(r)
 				return
@@ -146,7 +147,7 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 			runtime.Goexit()
 		}), &rdmaio.Config{MaxHandlers: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for range calls { // more than there are places
-			c := w.dial(nil)
+			c := w.Dial(nil)
 			again(t, c, smallCall(), 1)
 			var failed sync.WaitGroup
 			for xid := range uint32(calls) {
@@ -159,7 +160,7 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 			failed.Wait()
 			<-c.Done()
 		}
-		again(t, w.dial(nil), smallCall(), 1)
+		again(t, w.Dial(nil), smallCall(), 1)
 		if err := s.Close(); err != nil { // the log is complete
 			t.Error(err)
 		}
@@ -176,17 +177,17 @@ func TestTooManyChunks(t *testing.T) {
 		{20, 0, 16, 20}, {17, 0, 16, 17}, {16, 0, 16, 0}, {0, 17, 16, 17}, {0, 16, 16, 0}, {20, 20, -1, 0},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			limit := 0 // 16 is the default
 			if c.limit < 0 {
 				limit = c.limit
 			}
 			cfg := &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096, MaxChunks: limit}
-			w.serve(echo{}, cfg)
-			conn := w.dial(cfg)
+			w.Serve(echo{}, cfg)
+			conn := w.Dial(cfg)
 			e := callHeader(1, 0)
 			for range c.items {
-				e.opaque("item", pattern(1000, 1))
+				e.opaque("item", rdmaiotest.Pattern(1000, 1))
 			}
 			call := &rdmaio.Call{Message: e.message(), ReplyBuf: make([]byte, 30000)}
 			for range c.results {
@@ -208,9 +209,9 @@ func TestTooManyChunks(t *testing.T) {
 
 // No Call is no message, and no panic.
 func TestNilCall(t *testing.T) {
-	w := newWorld(t)
-	w.serve(echo{}, nil)
-	_, err := w.dial(nil).Call(context.Background(), nil)
+	w := rdmaiotest.New(t)
+	w.Serve(echo{}, nil)
+	_, err := w.Dial(nil).Call(context.Background(), nil)
 	var ce *rdmaio.CallError
 	if !errors.Is(err, rdmaio.ErrMessage) || !errors.As(err, &ce) || ce.MayHaveRun {
 		t.Error(err)

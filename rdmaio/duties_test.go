@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
@@ -18,18 +20,18 @@ import (
 
 // R34, R126: the credit field is filled in every message. In an answer it is a grant, at most what was requested and
 // what the server has; in a Call it is what the client requests.
-func TestCreditField(t *testing.T) { overEach(t, creditField) }
+func TestCreditField(t *testing.T) { rdmaiotest.Each(t, creditField) }
 
-func creditField(t *testing.T, w *world) {
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+func creditField(t *testing.T, w *rdmaiotest.World) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		e := replyHeader(binary.BigEndian.Uint32(r.Message))
 		if r.ReplyRoom() > 2000 {
-			e.opaque("", pattern(2000, 1))
+			e.opaque("", rdmaiotest.Pattern(2000, 1))
 		}
 		r.Reply(e.message(), nil)
 	}), &rdmaio.Config{Credits: 4})
-	p := w.rawTo(t)
-	o := p.Offer(8192, anyAccess)
+	p := w.DialRaw(t)
+	o := p.Offer(8192, rdmaiotest.AnyAccess)
 	at := fmt.Sprintf("%08x %08x %016x", o.RKey(), 8192, o.RemoteAddr())
 	for _, c := range []struct {
 		name, rest string // of the message, behind the credit field
@@ -40,10 +42,10 @@ func creditField(t *testing.T, w *world) {
 		{"ERR_CHUNK", " 00000005 00000000 00000000 00000000", 4},
 	} {
 		for _, want := range []uint32{1, 2, 4, 5, 0xffff, 0xffffffff, 0} {
-			p.Send(unhex(t, fmt.Sprintf("cafe0001 00000001 %08x", want)+c.rest))
+			p.Send(peertest.Bytes(t, fmt.Sprintf("cafe0001 00000001 %08x", want)+c.rest))
 			got := p.Message(2 * time.Second)
 			if len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
-				t.Fatalf("%s: answer %x", c.name, got)
+				t.Fatalf("%s: answer %v", c.name, got)
 			}
 			if grant := binary.BigEndian.Uint32(got[8:]); grant != max(1, min(want, 4)) { // R129: never 0
 				t.Errorf("%s that requests %d credits: %d granted", c.name, want, grant)
@@ -55,7 +57,7 @@ func creditField(t *testing.T, w *world) {
 // R126: a client's Calls request as many credits as it can use.
 func TestCreditRequest(t *testing.T) {
 	for _, credits := range []int{1, 7} {
-		p, c := dialRaw(newWorld(t), &rdmaio.Config{Credits: credits})
+		p, c := dialRaw(rdmaiotest.New(t), &rdmaio.Config{Credits: credits})
 		done := make(chan error, 1)
 		go func() {
 			_, err := c.Call(context.Background(), nullCall(9, 40))
@@ -63,7 +65,7 @@ func TestCreditRequest(t *testing.T) {
 		}()
 		got := p.Message(2 * time.Second)
 		if len(got) < 68 || binary.BigEndian.Uint32(got[8:]) != uint32(credits) {
-			t.Errorf("of %d credits: Call %x", credits, got)
+			t.Errorf("of %d credits: Call %v", credits, got)
 		}
 		o := readOffers(t, got)
 		p.Send(unusedReply(got, &o, replyHeader(9).buf))
@@ -75,10 +77,10 @@ func TestCreditRequest(t *testing.T) {
 
 // R136: a new connection begins with one credit, whatever the server of the one before granted.
 func TestCreditsBeginAgain(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	got := make(chan *rdmaio.Request, 8)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), &rdmaio.Config{Credits: 8})
-	c := w.newClient(nil)
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { got <- r }), &rdmaio.Config{Credits: 8})
+	c := newClient(w, nil)
 	errs := make(chan error, 8)
 	call := func() {
 		go func() {
@@ -119,14 +121,14 @@ func TestCreditsBeginAgain(t *testing.T) {
 
 // R39: a reverse Call may be as long as a forward Reply, and a reverse Reply as a forward Call, where the two
 // directions have different thresholds; and no longer.
-func TestReverseThresholds(t *testing.T) { overEach(t, reverseThresholds) }
+func TestReverseThresholds(t *testing.T) { rdmaiotest.Each(t, reverseThresholds) }
 
-func reverseThresholds(t *testing.T, w *world) {
+func reverseThresholds(t *testing.T, w *rdmaiotest.World) {
 	const toServer, toClient = 2048, 4096
-	f := &file{t: t, data: pattern(5000, 1)}
+	f := &file{t: t, data: rdmaiotest.Pattern(5000, 1)}
 	b := newBoth(w, &file{t: t}, f,
 		rdmaio.Config{InlineSend: toClient, InlineRecv: toServer}, rdmaio.Config{InlineSend: toServer, InlineRecv: toClient})
-	mark := len(w.rec.Events())
+	mark := len(w.History.Events())
 	var se *rdmaio.SizeError
 	if _, err := b.server.Call(context.Background(), nullCall(1, toClient-28)); err != nil {
 		t.Error(err)
@@ -147,7 +149,7 @@ func reverseThresholds(t *testing.T, w *world) {
 		t.Errorf("a Reply over the threshold: %v", err)
 	}
 	longest := map[string]int{}
-	for _, e := range w.since(mark) {
+	for _, e := range w.Since(mark) {
 		if e.Kind == trace.PostSend {
 			longest[e.Device] = max(longest[e.Device], e.Length)
 		}
@@ -160,18 +162,18 @@ func reverseThresholds(t *testing.T, w *world) {
 // R52: the length of a chunk is the sum of its segments, which may be more than 32 bits hold.
 func TestChunkOver32Bits(t *testing.T) {
 	const most = uint64(math.MaxUint32)
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	places, room := make(chan []int, 1), make(chan int, 1)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		places <- r.Places()
 		room <- r.ReplyRoom()
 		echo{}.ServeRPC(r)
 	}), nil)
-	p := w.rawTo(t)
+	p := w.DialRaw(t)
 	seg := fmt.Sprintf("%08x %08x %016x ", 1, most, 0)
-	p.Send(unhex(t, head+"00000000 00000000 00000001 00000002 "+seg+seg+"00000000 00000001 00000003 "+seg+seg+seg+goodCall))
+	p.Send(peertest.Bytes(t, head+"00000000 00000000 00000001 00000002 "+seg+seg+"00000000 00000001 00000003 "+seg+seg+seg+goodCall))
 	if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != 0 {
-		t.Fatalf("answer %x", got)
+		t.Fatalf("answer %v", got)
 	}
 	if got := <-places; len(got) != 1 || uint64(got[0]) != min(2*most, math.MaxInt) {
 		t.Errorf("places of %d bytes", got)
@@ -182,13 +184,13 @@ func TestChunkOver32Bits(t *testing.T) {
 }
 
 // R92: a long Call may have many segments, all at position zero and first in the list; behind another chunk they are refused.
-func TestPositionZero(t *testing.T) { overEach(t, positionZero) }
+func TestPositionZero(t *testing.T) { rdmaiotest.Each(t, positionZero) }
 
-func positionZero(t *testing.T, w *world) {
-	w.serve(echo{}, nil)
-	p := w.rawTo(t)
-	o := p.Offer(40, anyAccess)
-	o.Fill(unhex(t, goodCall))
+func positionZero(t *testing.T, w *rdmaiotest.World) {
+	w.Serve(echo{}, nil)
+	p := w.DialRaw(t)
+	o := p.Offer(40, rdmaiotest.AnyAccess)
+	o.Fill(peertest.Bytes(t, goodCall))
 	part := func(pos uint32, at, n int) string {
 		return rd(pos, fmt.Sprintf("%08x", o.RKey()), uint32(n), fmt.Sprintf("%016x", o.RemoteAddr()+uint64(at)))
 	}
@@ -204,9 +206,9 @@ func positionZero(t *testing.T, w *world) {
 		{"behind another chunk", part(40, 0, 4) + part(0, 0, 40), 4},
 		{"on both sides of another chunk", part(0, 0, 36) + part(40, 0, 4) + part(0, 36, 4), 4},
 	} {
-		p.Send(unhex(t, nomsg(c.reads)))
+		p.Send(peertest.Bytes(t, nomsg(c.reads)))
 		if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
-			t.Errorf("%s: answer %x", c.name, got)
+			t.Errorf("%s: answer %v", c.name, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -124,10 +125,10 @@ func (d *diary) count(kind string) (n uint64) {
 
 // Both sides tell of calls of all shapes what they are, and the numbers are those of Stats.
 func TestEvents(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		there, here := newDiary(t), newDiary(t)
-		store, dropped := &file{t: t, data: pattern(9000, 1)}, make(chan struct{})
-		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		store, dropped := &file{t: t, data: rdmaiotest.Pattern(9000, 1)}, make(chan struct{})
+		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if r.Message[3] == 9 {
 				r.Drop(nil)
 				close(dropped)
@@ -135,7 +136,7 @@ func TestEvents(t *testing.T) {
 			}
 			store.ServeRPC(r)
 		}), &rdmaio.Config{Events: there.add, MaxChunks: 1})
-		c := w.dial(&rdmaio.Config{Events: here.add})
+		c := w.Dial(&rdmaio.Config{Events: here.add})
 		call := func(call *rdmaio.Call) error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
@@ -148,7 +149,7 @@ func TestEvents(t *testing.T) {
 			}
 			return err
 		}
-		two := writeCall(5, 0, pattern(2000, 1))
+		two := writeCall(5, 0, rdmaiotest.Pattern(2000, 1))
 		again := two.Items[0]
 		again.Position, again.Inline = again.Position+2000, len(two.Inline)
 		two.Items = append(two.Items, again) // more than the server takes
@@ -162,7 +163,7 @@ func TestEvents(t *testing.T) {
 			placed   int
 		}{
 			{call: nullCall(1, 40), sent: 40, received: 24},
-			{call: writeCall(2, 0, pattern(5000, 2)), sent: 0, reads: 1, placed: 1},
+			{call: writeCall(2, 0, rdmaiotest.Pattern(5000, 2)), sent: 0, reads: 1, placed: 1},
 			{call: readCall(3, 0, make([]byte, 8000)), writes: 1},
 			{call: two, reads: 2, fails: true},
 			{call: nullCall(9, 40), sent: 40, fails: true},
@@ -222,7 +223,7 @@ func TestEvents(t *testing.T) {
 
 // The texts of events name the procedures of Config.Programs in words, and others by number.
 func TestEventsNameProcedures(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var mu sync.Mutex
 	var texts []string
 	note := func(e rdmaio.Event) {
@@ -235,8 +236,8 @@ func TestEventsNameProcedures(t *testing.T) {
 	}
 	nfs := oncrpc.Program{Number: 100003, Version: 3, Name: "NFS3", Procedures: map[uint32]string{0: "NULL"}}
 	other := oncrpc.Program{Number: 100003, Version: 4, Name: "NFS4"}
-	w.serve(echo{}, &rdmaio.Config{Events: note, Programs: []oncrpc.Program{other, nfs}})
-	c := w.dial(&rdmaio.Config{Events: note, Programs: []oncrpc.Program{other}})
+	w.Serve(echo{}, &rdmaio.Config{Events: note, Programs: []oncrpc.Program{other, nfs}})
+	c := w.Dial(&rdmaio.Config{Events: note, Programs: []oncrpc.Program{other}})
 	if _, err := c.Call(context.Background(), nullCall(7, 40)); err != nil {
 		t.Fatal(err)
 	}
@@ -262,19 +263,19 @@ func TestEventsNameProcedures(t *testing.T) {
 
 // With one credit all Calls but one wait, and the numbers agree with Stats however many come at a time.
 func TestEventsOfWaiting(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	there, here := newDiary(t), newDiary(t)
-	store := &file{t: t, data: pattern(9000, 1)}
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	store := &file{t: t, data: rdmaiotest.Pattern(9000, 1)}
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		time.Sleep(100 * time.Microsecond) // so that others come meanwhile
 		store.ServeRPC(r)
 	}), &rdmaio.Config{Credits: 1, Events: there.add})
-	c := w.dial(&rdmaio.Config{Credits: 2, Events: here.add})
+	c := w.Dial(&rdmaio.Config{Credits: 2, Events: here.add})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for k := range 20 {
-				if _, err := c.Call(context.Background(), writeCall(uint32(100*i+k), 0, pattern(3000, 1))); err != nil {
+				if _, err := c.Call(context.Background(), writeCall(uint32(100*i+k), 0, rdmaiotest.Pattern(3000, 1))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -304,15 +305,15 @@ func TestEventsOfWaiting(t *testing.T) {
 
 // What does not come about is told, too.
 func TestEventsOfFailures(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	there, here := newDiary(t), newDiary(t)
 	cfg := &rdmaio.Config{Events: here.add}
-	if _, err := rdmaio.Dial(context.Background(), w.client, "nowhere", cfg); err == nil || !errors.Is(err, here.why[0]) {
+	if _, err := rdmaio.Dial(context.Background(), w.Client, "nowhere", cfg); err == nil || !errors.Is(err, here.why[0]) {
 		t.Errorf("the error was %v, the event %v", err, here.why)
 	}
 	entered := make(chan *rdmaio.Request, 1)
-	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { entered <- r }), &rdmaio.Config{MaxConns: 1, Events: there.add, MaxMemory: 1})
-	client, err := rdmaio.NewClient(w.client, w.addr, &rdmaio.ClientConfig{Conn: least(cfg), MinBackoff: time.Millisecond})
+	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { entered <- r }), &rdmaio.Config{MaxConns: 1, Events: there.add, MaxMemory: 1})
+	client, err := rdmaio.NewClient(w.Client, w.Addr, &rdmaio.ClientConfig{Conn: rdmaiotest.Smallest(cfg), MinBackoff: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +321,7 @@ func TestEventsOfFailures(t *testing.T) {
 	result := make(chan error, 1)
 	go func() { _, err := client.Call(context.Background(), nullCall(1, 40)); result <- err }()
 	first := <-entered
-	if _, err := rdmaio.Dial(context.Background(), w.client, w.addr, nil); err == nil {
+	if _, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil); err == nil {
 		t.Error("a second connection was made")
 	}
 	if there.hits[rdmaio.LimitMaxConns] != 1 || there.count("ConnFailed") != 1 {
@@ -337,7 +338,7 @@ func TestEventsOfFailures(t *testing.T) {
 		t.Errorf("%d Calls sent again, Stats has %d", n, client.Stats().Retransmissions)
 	}
 	var peer *rdmaio.PeerError
-	if _, err := client.Call(context.Background(), writeCall(2, 0, pattern(5000, 1))); !errors.As(err, &peer) {
+	if _, err := client.Call(context.Background(), writeCall(2, 0, rdmaiotest.Pattern(5000, 1))); !errors.As(err, &peer) {
 		t.Errorf("a Call beyond MaxMemory: %v", err)
 	}
 	if there.hits[rdmaio.LimitMaxMemory] != 1 || !errors.Is(there.why[len(there.why)-1], rdmaio.ErrMemory) {

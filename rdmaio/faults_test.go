@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,33 +13,25 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
-// newFaultyWorld is a world where things go wrong below the trace: what the watch sees is what the transport saw.
-func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *world {
+// newFaultyWorld is a world with faults below the trace: the oracle sees what the transport sees.
+func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *rdmaiotest.World {
 	t.Helper()
-	w := &world{t: t, at: "there", addr: "there"}
-	open := func(name string) (verbs.Device, error) {
-		return rdmatcp.Open(&rdmatcp.Config{Name: name, ReceiveTimeout: 20 * time.Millisecond})
-	}
-	if tcp {
-		w.at = "127.0.0.1:0"
-	} else {
-		w.net = mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})
-		open = func(name string) (verbs.Device, error) { return w.net.Open(name, nil) }
-	}
-	w.open(func(name string) (verbs.Device, error) {
-		d, err := open(name)
-		if inj := faults[name]; inj != nil && err == nil {
-			d = inj.Device(d)
+	o := rdmaiotest.Options{Wrap: func(name string, d verbs.Device) verbs.Device {
+		if inj := faults[name]; inj != nil {
+			return inj.Device(d)
 		}
-		return d, err
-	})
-	return w
+		return d
+	}}
+	if tcp {
+		o.TCP = &rdmatcp.Config{ReceiveTimeout: 20 * time.Millisecond}
+	}
+	return rdmaiotest.NewWith(t, o)
 }
 
 // tally is a file server that counts what it executed, and uses the memory of its answers for something else as soon as it
@@ -61,7 +52,7 @@ func (h *tally) ServeRPC(r *rdmaio.Request) {
 	h.mu.Unlock()
 	m := h.serve(r)
 	if len(r.Message) == longCall {
-		m.Inline = append(m.Inline, pattern(longReply, 5)...)
+		m.Inline = append(m.Inline, rdmaiotest.Pattern(longReply, 5)...)
 	}
 	for i := range m.Items {
 		m.Items[i].Data = bytes.Clone(m.Items[i].Data)
@@ -98,7 +89,7 @@ func spoiled(b []byte) bool { return len(bytes.Trim(b, "\xee")) == 0 }
 // is the caller's; the error says whether it may have been executed, and is right.
 type victim struct {
 	t      testing.TB
-	w      *world
+	w      *rdmaiotest.World
 	h      *tally
 	wait   time.Duration // for each Call
 	mine   [][]byte      // memory of Calls that are over
@@ -119,7 +110,7 @@ const (
 // do makes one of them, from a device.
 func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
 	v.xid++
-	data, buf := pattern(5000, uint64(v.xid)), make([]byte, 4000)
+	data, buf := rdmaiotest.Pattern(5000, uint64(v.xid)), make([]byte, 4000)
 	var call *rdmaio.Call
 	switch shape {
 	case small:
@@ -137,7 +128,7 @@ func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
 	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
 	defer cancel()
 	reply, err := c.Call(ctx, call)
-	if _, n := v.w.watch.live(device); n > 0 {
+	if _, n := v.w.LiveKeys(device); n > 0 {
 		v.t.Errorf("Call %d returned %v with %d keys to its memory", shape, err, n)
 	}
 	var ce *rdmaio.CallError
@@ -164,11 +155,11 @@ func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
 func (v *victim) right(shape int, reply *rdmaio.Reply, call *rdmaio.Call) {
 	switch shape {
 	case read:
-		if got, err := readReply(reply); err != nil || !bytes.Equal(got, pattern(4000, 9)) && !bytes.Equal(got, pattern(5000, uint64(v.xid-1))[:4000]) {
+		if got, err := readReply(reply); err != nil || !bytes.Equal(got, rdmaiotest.Pattern(4000, 9)) && !bytes.Equal(got, rdmaiotest.Pattern(5000, uint64(v.xid-1))[:4000]) {
 			v.t.Errorf("READ: %d bytes, %v, and not those that were written", len(got), err)
 		}
 	case long, lent:
-		if len(reply.Message) != 24+longReply || !bytes.Equal(reply.Message[24:], pattern(longReply, 5)) {
+		if len(reply.Message) != 24+longReply || !bytes.Equal(reply.Message[24:], rdmaiotest.Pattern(longReply, 5)) {
 			v.t.Errorf("long reply of %d bytes", len(reply.Message))
 		}
 	}
@@ -197,22 +188,22 @@ func (v *victim) verdict() {
 }
 
 // calls connects, makes each of the Calls, and ends all. What goes wrong is anything.
-func calls(t testing.TB, w *world, wait, work time.Duration) *victim {
+func calls(t testing.TB, w *rdmaiotest.World, wait, work time.Duration) *victim {
 	v := &victim{t: t, w: w, wait: wait, mayRun: make(map[uint32]int)}
-	v.h = &tally{file: file{t: t, data: pattern(5000, 9)}, runs: make(map[uint32]int)}
-	v.h.data = pattern(4000, 9)
-	cfg := least(&rdmaio.Config{
+	v.h = &tally{file: file{t: t, data: rdmaiotest.Pattern(5000, 9)}, runs: make(map[uint32]int)}
+	v.h.data = rdmaiotest.Pattern(4000, 9)
+	cfg := rdmaiotest.Smallest(&rdmaio.Config{
 		Credits: 2, WorkTimeout: work, Legacy: true, ReverseHandler: v.h, ReverseCredits: 1,
 	})
-	w.spoken(cfg)
+	w.Expect(cfg)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	s, err := rdmaio.Listen(ctx, w.server, w.at, v.h, cfg)
+	s, err := rdmaio.Listen(ctx, w.Server, w.ListenAddr, v.h, cfg)
 	if err != nil {
 		v.failed++
 		return v
 	}
-	c, err := rdmaio.Dial(ctx, w.client, s.Addr(), cfg)
+	c, err := rdmaio.Dial(ctx, w.Client, s.Addr(), cfg)
 	if err == nil {
 		for shape := small; shape <= long; shape++ {
 			v.do(c, "client", shape)

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // wireWords makes a message.
@@ -48,15 +48,15 @@ func floodCall(xid, credits uint32, pull bool) []byte {
 // meanwhile, and when the peer has gone all that it cost is back: connections, goroutines, memory.
 func TestFloods(t *testing.T) {
 	const many = 2000
-	flood := func(message func(i int) []byte) func(t *testing.T, p *socketPeer) {
-		return func(t *testing.T, p *socketPeer) {
-			p.connect(nil)
-			go p.drain()
-			p.write(p.send(many, message))
+	flood := func(message func(i int) []byte) func(t *testing.T, p *rdmaiotest.SocketPeer) {
+		return func(t *testing.T, p *rdmaiotest.SocketPeer) {
+			p.Connect(nil)
+			go p.Drain()
+			p.Write(p.Sends(many, message))
 		}
 	}
 	xid := func(i int) uint32 { return 0xcafe0000 + uint32(i) }
-	for name, attack := range map[string]func(t *testing.T, p *socketPeer){
+	for name, attack := range map[string]func(t *testing.T, p *rdmaiotest.SocketPeer){
 		"RDMA_DONE of nothing":     flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 3) }),
 		"RDMA_ERROR to nothing":    flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 4, 2) }),
 		"Replies to nothing":       flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 0, 0, 0, 0, xid(i), 1, 0, 0, 0, 0) }),
@@ -68,11 +68,11 @@ func TestFloods(t *testing.T) {
 		"headers that are wrong": flood(func(i int) []byte { return wireWords(xid(i), 1, 1, 5, 0, 0, 0) }),
 		"messages of nothing":    flood(func(i int) []byte { return nil }),
 		"bytes":                  flood(func(i int) []byte { b := make([]byte, 1+i%1000); fill(b); return b }),
-		"RDMA Reads that never end": func(t *testing.T, p *socketPeer) {
-			p.connect(nil)
-			p.write(p.send(16, func(i int) []byte { return floodCall(xid(i), 16, true) }))
+		"RDMA Reads that never end": func(t *testing.T, p *rdmaiotest.SocketPeer) {
+			p.Connect(nil)
+			p.Write(p.Sends(16, func(i int) []byte { return floodCall(xid(i), 16, true) }))
 			for reads := 0; ; {
-				h, _, ok := p.read()
+				h, _, ok := p.Read()
 				if ok && h.Type == wire.ReadRequest {
 					reads++
 				}
@@ -84,25 +84,25 @@ func TestFloods(t *testing.T) {
 				}
 			}
 		},
-		"Replies that nobody takes": func(t *testing.T, p *socketPeer) {
-			p.connect(nil)
-			p.write(p.send(many, func(i int) []byte { return floodCall(xid(i), 1, false) }))
+		"Replies that nobody takes": func(t *testing.T, p *rdmaiotest.SocketPeer) {
+			p.Connect(nil)
+			p.Write(p.Sends(many, func(i int) []byte { return floodCall(xid(i), 1, false) }))
 		},
-		"private data of any kind": func(t *testing.T, p *socketPeer) {
-			p.conn.Close()
+		"private data of any kind": func(t *testing.T, p *rdmaiotest.SocketPeer) {
+			p.Conn.Close()
 			for i := range 40 {
 				private := make([]byte, i%57)
 				fill(private)
 				copy(private[min(len(private), i%7):], []byte{0xf6, 0xab, 0x0e, 0x18, byte(i % 3), byte(i), byte(i), byte(i)}[:min(8, max(0, len(private)-i%7))])
-				q := socketTo(t, p.conn.RemoteAddr().String())
-				q.connect(private)
-				q.conn.Close()
+				q := rdmaiotest.DialSocket(t, p.Conn.RemoteAddr().String())
+				q.Connect(private)
+				q.Conn.Close()
 			}
 		},
-		"connections dropped at each byte": func(t *testing.T, p *socketPeer) {
-			addr := p.conn.RemoteAddr().String()
-			p.conn.Close()
-			first := p.segment(wire.Header{Type: wire.Write}, hello(make([]byte, 20)), nil)
+		"connections dropped at each byte": func(t *testing.T, p *rdmaiotest.SocketPeer) {
+			addr := p.Conn.RemoteAddr().String()
+			p.Conn.Close()
+			first := p.Segment(wire.Header{Type: wire.Write}, rdmaiotest.Hello(make([]byte, 20)), nil)
 			var wg sync.WaitGroup
 			for g := range 4 {
 				wg.Go(func() {
@@ -121,11 +121,11 @@ func TestFloods(t *testing.T) {
 			}
 			wg.Wait()
 		},
-		"private data cut": func(t *testing.T, p *socketPeer) { // its length says more than comes
-			control := hello(make([]byte, 20))
+		"private data cut": func(t *testing.T, p *rdmaiotest.SocketPeer) { // its length says more than comes
+			control := rdmaiotest.Hello(make([]byte, 20))
 			control[7] = 200
-			p.write(p.segment(wire.Header{Type: wire.Write}, control, nil))
-			p.drain()
+			p.Write(p.Segment(wire.Header{Type: wire.Write}, control, nil))
+			p.Drain()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,13 +137,13 @@ func TestFloods(t *testing.T) {
 }
 
 // underFlood has several attackers at a server that also has an honest client.
-func underFlood(t *testing.T, attack func(t *testing.T, p *socketPeer), legacy bool) {
+func underFlood(t *testing.T, attack func(t *testing.T, p *rdmaiotest.SocketPeer), legacy bool) {
 	w := newBareWorld(t)
 	base := goroutines()
-	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 	}), &rdmaio.Config{Credits: 8, WorkTimeout: 100 * time.Millisecond, Legacy: legacy})
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	honest := func(n uint32) {
 		if _, err := c.Call(context.Background(), nullCall(n, 40)); err != nil {
 			t.Error(err)
@@ -163,9 +163,9 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *socketPeer), legacy b
 	})
 	for range 3 {
 		attackers.Go(func() {
-			p := socketTo(t, w.addr)
+			p := rdmaiotest.DialSocket(t, w.Addr)
 			attack(t, p)
-			p.conn.Close()
+			p.Conn.Close()
 		})
 	}
 	attackers.Wait()
@@ -198,22 +198,9 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *socketPeer), legacy b
 	}
 }
 
-// newBareWorld is one over TCP where nothing is kept of what happens.
-func newBareWorld(t *testing.T) *world {
-	w := &world{t: t, at: "127.0.0.1:0", watch: newWatch()}
-	for name, d := range map[string]*verbs.Device{"client": &w.client, "server": &w.server} {
-		dev, err := rdmatcp.Open(&rdmatcp.Config{Name: name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := dev.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		*d = dev
-	}
-	return w
+// newBareWorld is one over TCP without a history, which would count as memory here.
+func newBareWorld(t *testing.T) *rdmaiotest.World {
+	return rdmaiotest.NewWith(t, rdmaiotest.Options{TCP: &rdmatcp.Config{}, Bare: true})
 }
 
 // goroutines is how many are ours.
@@ -241,12 +228,12 @@ func inUse() int64 {
 func TestHostileGrants(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {
-			w := newTCPWorld(t)
+			w := rdmaiotest.NewTCP(t)
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.addr = ln.Addr().String()
+			w.Addr = ln.Addr().String()
 			ended := make(chan struct{})
 			most, calls := 0, 0
 			go func() {
@@ -257,15 +244,15 @@ func TestHostileGrants(t *testing.T) {
 					return
 				}
 				defer conn.Close()
-				p := &socketPeer{t: t, conn: conn}
-				if !p.accept() {
+				p := rdmaiotest.NewSocket(t, conn)
+				if !p.Accept() {
 					t.Error("no hello")
 					return
 				}
 				r := rand.New(rand.NewPCG(9, 9))
 				grant := uint32(1)
 				for out := []uint32{}; ; {
-					h, b, ok := p.read()
+					h, b, ok := p.Read()
 					if !ok {
 						return
 					}
@@ -287,14 +274,14 @@ func TestHostileGrants(t *testing.T) {
 						noise := [][]byte{wireWords(r.Uint32(), 1, grant, 3), wireWords(r.Uint32(), 1, grant, 4, 2), wireWords(r.Uint32(), 1, grant, 4, 1, 1, 1), wireWords(r.Uint32())}
 						answers := 1 + r.IntN(2)
 						reply := wireWords(xid, 1, grant, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0)
-						if !p.write(p.send(answers, func(int) []byte { return reply })) || !p.write(p.send(r.IntN(3), func(i int) []byte { return noise[r.IntN(4)] })) {
+						if !p.Write(p.Sends(answers, func(int) []byte { return reply })) || !p.Write(p.Sends(r.IntN(3), func(i int) []byte { return noise[r.IntN(4)] })) {
 							return
 						}
 					}
 					out = out[:0]
 				}
 			}()
-			c := w.dial(&rdmaio.Config{Credits: 16, Legacy: legacy})
+			c := w.Dial(&rdmaio.Config{Credits: 16, Legacy: legacy})
 			var wg sync.WaitGroup
 			for g := range 24 {
 				wg.Go(func() {

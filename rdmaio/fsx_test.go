@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -70,7 +71,7 @@ type fsx struct {
 	t     *testing.T
 	r     *rand.Rand
 	c     *rdmaio.Conn
-	w     *world
+	w     *rdmaiotest.World
 	model []byte
 	xid   uint32
 	buf   []byte // for results and replies, used again and again
@@ -105,7 +106,7 @@ func (f *fsx) do(call *rdmaio.Call) *rdmaio.Reply {
 	if err != nil {
 		f.t.Fatalf("operation %d: %v", f.xid, err)
 	}
-	if n, _ := f.w.watch.live("client"); n != 0 {
+	if n, _ := f.w.LiveKeys("client"); n != 0 {
 		f.t.Fatalf("operation %d: %d keys live when its caller has its memory back", f.xid, n)
 	}
 	if got := int(binary.BigEndian.Uint32(reply.Message[24:])); got != len(f.model) {
@@ -196,14 +197,14 @@ func (f *fsx) truncate() {
 // a model has, to the byte, and no key is live (R13, R46, R54, R64, R75, R88, R95, R100, R102, R285). Over each provider; with other
 // thresholds and segments from time to time.
 func TestFileIntegrity(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) { fileIntegrity(t, w, *fsxOps) })
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) { fileIntegrity(t, w, *fsxOps) })
 }
 
 // The same where completions come late, at both ends.
 func TestFileIntegrityLate(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		inj := fault.New(fault.Config{Seed: *fsxSeed, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.2}})
-		w.client, w.server = inj.Device(w.client), inj.Device(w.server)
+		w.Client, w.Server = inj.Device(w.Client), inj.Device(w.Server)
 		fileIntegrity(t, w, min(*fsxOps, 1000))
 		if n := inj.Count(fault.DelayCompletion).Fired; n < 100 {
 			t.Errorf("%d completions came late: the test tells nothing", n)
@@ -211,14 +212,14 @@ func TestFileIntegrityLate(t *testing.T) {
 	})
 }
 
-func fileIntegrity(t *testing.T, w *world, ops int) {
+func fileIntegrity(t *testing.T, w *rdmaiotest.World, ops int) {
 	s := &store{}
 	r := rand.New(rand.NewPCG(*fsxSeed, 0))
-	f := &fsx{t: t, r: r, w: w, buf: make([]byte, mostFile+256), noise: pattern(2*mostFile, *fsxSeed)}
-	w.serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})
+	f := &fsx{t: t, r: r, w: w, buf: make([]byte, mostFile+256), noise: rdmaiotest.Pattern(2*mostFile, *fsxSeed)}
+	w.Serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})
 	for done, runs := 0, 20; done < ops; {
 		inlineSize := 1024 << r.IntN(4)
-		c, err := rdmaio.Dial(context.Background(), w.client, w.addr, &rdmaio.Config{
+		c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, &rdmaio.Config{
 			InlineSend: inlineSize, InlineRecv: inlineSize, SegmentSize: []int{0, 1 << 20, 100_000, 65_537, 33_333}[r.IntN(5)],
 			RemoteInvalidate: r.IntN(3) - 1,
 		})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // bigRead is a Call of a few bytes whose read chunk names n bytes.
@@ -23,21 +23,21 @@ func TestMemoryFollowsDelivery(t *testing.T) {
 	for name, serves := range map[string]int{"no Read served": 0, "one Read served": 1, "two Reads served": 2, "three Reads served": 3} {
 		t.Run(name, func(t *testing.T) {
 			w := newBareWorld(t)
-			s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)
-			p := socketTo(t, w.addr)
-			p.connect(nil)
+			s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)
+			p := rdmaiotest.DialSocket(t, w.Addr)
+			p.Connect(nil)
 			const calls, each = 16, 1 << 20
-			p.write(p.send(calls, func(i int) []byte { return bigRead(0xcafe0000+uint32(i), each) }))
+			p.Write(p.Sends(calls, func(i int) []byte { return bigRead(0xcafe0000+uint32(i), each) }))
 			delivered := calls * len(bigRead(0, 0))
 			for i := 0; ; i++ {
-				h, ok := p.readRequest()
+				h, ok := p.ReadRequest()
 				if !ok {
 					t.Fatal("no Read")
 				}
 				if i == serves {
 					break
 				}
-				p.serveRead(h)
+				p.ServeRead(h)
 				delivered += int(h.RDMALength)
 			}
 			conn := serverConn(t, s)
@@ -56,50 +56,23 @@ func TestMemoryFollowsDelivery(t *testing.T) {
 	}
 }
 
-// readRequest reads up to the next RDMA Read, and returns its header.
-func (p *socketPeer) readRequest() (h wire.Header, ok bool) {
-	for {
-		if h, _, ok = p.read(); !ok || h.Type == wire.ReadRequest {
-			return h, ok
-		}
-	}
-}
-
-// serveRead answers an RDMA Read with bytes of any content.
-func (p *socketPeer) serveRead(h wire.Header) {
-	p.t.Helper()
-	left := int(h.RDMALength)
-	for at := 0; left > 0; {
-		n := min(left, wire.ReadResponse.MaxPayload())
-		b, err := wire.Append(nil, &wire.Header{
-			Type: wire.ReadResponse, Begin: at == 0, End: n == left, ConnID: p.id, Number: h.Number, Order: wire.NoOrder, Offset: uint32(at),
-		}, nil, make([]byte, n))
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		p.write(b)
-		at += n
-		left -= n
-	}
-}
-
 // Calls that begin in short buffers arrive whole, in each shape and with any number of RDMA Reads at a time, and what they took
 // comes back.
 func TestGrowingCalls(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		for _, reads := range []int{0, 1, 3} {
-			if w.net != nil {
-				w.at = fmt.Sprint("there ", reads)
+			if w.Net != nil {
+				w.ListenAddr = fmt.Sprint("there ", reads)
 			}
 			var mu sync.Mutex
 			got := make(map[uint32][]byte)
-			s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				mu.Lock()
 				got[xidOf(r.Message)] = bytes.Clone(r.Message)
 				mu.Unlock()
 				r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 			}), nil)
-			c := w.dial(&rdmaio.Config{SegmentSize: 30_001})
+			c := w.Dial(&rdmaio.Config{SegmentSize: 30_001})
 			conn := serverConn(t, s)
 			if reads > 0 {
 				if err := conn.SetTerms(rdmaio.Terms{Reads: reads}); err != nil {
@@ -109,9 +82,9 @@ func TestGrowingCalls(t *testing.T) {
 			var wg sync.WaitGroup
 			calls := make(map[uint32]*rdmaio.Call)
 			for xid := range uint32(8) {
-				call := writeCall(xid, 0, pattern(20_000+60_000*int(xid), uint64(xid)))
+				call := writeCall(xid, 0, rdmaiotest.Pattern(20_000+60_000*int(xid), uint64(xid)))
 				if xid%3 == 2 { // a whole message by chunk
-					call.Inline = append(call.Inline, pattern(4000*int(xid), 7)...)
+					call.Inline = append(call.Inline, rdmaiotest.Pattern(4000*int(xid), 7)...)
 				}
 				calls[xid] = call
 				wg.Go(func() {
@@ -134,21 +107,21 @@ func TestGrowingCalls(t *testing.T) {
 // A connection that ends while a Call is growing, and others wait for memory, ends them all, and their memory comes back.
 func TestGrowingCallsLost(t *testing.T) {
 	w := newBareWorld(t)
-	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)
+	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)
 	for serves := range 3 {
-		p := socketTo(t, w.addr)
-		p.connect(nil)
-		p.write(p.send(8, func(i int) []byte { return bigRead(uint32(i), 900_000) }))
+		p := rdmaiotest.DialSocket(t, w.Addr)
+		p.Connect(nil)
+		p.Write(p.Sends(8, func(i int) []byte { return bigRead(uint32(i), 900_000) }))
 		for i := range serves + 1 {
-			h, ok := p.readRequest()
+			h, ok := p.ReadRequest()
 			if !ok {
 				t.Fatal("no Read")
 			}
 			if i < serves {
-				p.serveRead(h)
+				p.ServeRead(h)
 			}
 		}
-		p.conn.Close()
+		p.Conn.Close()
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for (len(s.Conns()) > 0 || s.Stats().Memory != 0) && time.Now().Before(deadline) {

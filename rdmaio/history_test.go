@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
@@ -144,15 +145,15 @@ func swarmKinds(tcp bool) map[fault.Kind]bool {
 }
 
 // storm is a run with one seed. It returns how many operations were given up.
-func storm(t *testing.T, w *world, seed uint64) (lost int) {
+func storm(t *testing.T, w *rdmaiotest.World, seed uint64) (lost int) {
 	const clients, callers, rounds, keys, ops = 2, 3, 6, 2, 8
 	g := &registers{t: t, vals: make(map[uint32]uint64), runs: make(map[uint64]int)}
 	work, ends := 200*time.Millisecond, int(seed%2)*2-1 // whether the server ends keys
-	w.serve(rdmaio.CacheReplies(g, &rdmaio.ReplyCacheConfig{Client: func(r *rdmaio.Request) string { return "all: no two use one XID" }}),
+	w.Serve(rdmaio.CacheReplies(g, &rdmaio.ReplyCacheConfig{Client: func(r *rdmaio.Request) string { return "all: no two use one XID" }}),
 		&rdmaio.Config{Credits: 4, WorkTimeout: work, RemoteInvalidate: ends})
 	var all [clients]*rdmaio.Client
 	for i := range all {
-		all[i] = w.newClient(&rdmaio.ClientConfig{
+		all[i] = newClient(w, &rdmaio.ClientConfig{
 			Conn: &rdmaio.Config{WorkTimeout: work, RemoteInvalidate: ends}, Retransmits: 1000,
 			MinBackoff: time.Millisecond, MaxBackoff: 4 * time.Millisecond, StuckTimeout: 50 * time.Millisecond,
 		})
@@ -161,7 +162,7 @@ func storm(t *testing.T, w *world, seed uint64) (lost int) {
 	moment, put := 0, uint64(0)
 	outcome := make(map[uint64]int) // by value: how often it has to have been executed; -1: at most once
 	for round := range uint32(rounds) {
-		history := make(map[uint32][]swap)
+		history := make(map[uint32][]rdmaiotest.Swap)
 		var wg sync.WaitGroup
 		for n := range clients * callers {
 			wg.Go(func() {
@@ -171,10 +172,10 @@ func storm(t *testing.T, w *world, seed uint64) (lost int) {
 					mu.Lock()
 					moment++
 					put++
-					op := swap{begin: moment, put: put, read: r.IntN(3) == 0}
+					op := rdmaiotest.Swap{Begin: moment, Put: put, Read: r.IntN(3) == 0}
 					mu.Unlock()
-					value := op.put
-					if op.read {
+					value := op.Put
+					if op.Read {
 						value = 0
 					}
 					ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -182,9 +183,9 @@ func storm(t *testing.T, w *world, seed uint64) (lost int) {
 						cancel()
 						ctx, cancel = context.WithTimeout(context.Background(), time.Duration(r.IntN(3000))*time.Microsecond)
 					}
-					reply, err := all[n%clients].Call(ctx, swapCall(uint32(op.put), key, value, r.IntN(2) == 0))
+					reply, err := all[n%clients].Call(ctx, swapCall(uint32(op.Put), key, value, r.IntN(2) == 0))
 					if err == nil {
-						op.got, err = swapped(reply)
+						op.Got, err = swapped(reply)
 					}
 					cancel()
 					var ce *rdmaio.CallError
@@ -194,20 +195,20 @@ func storm(t *testing.T, w *world, seed uint64) (lost int) {
 					case !errors.As(err, &ce):
 						t.Error(err)
 					case ce.MayHaveRun:
-						op.lost, told = true, -1
+						op.Lost, told = true, -1
 					default:
 						told = 0
 					}
 					mu.Lock()
 					moment++
-					op.end = moment
-					if !op.read {
-						outcome[op.put] = told
+					op.End = moment
+					if !op.Read {
+						outcome[op.Put] = told
 					}
 					if told != 0 {
 						history[key] = append(history[key], op)
 					}
-					if op.lost {
+					if op.Lost {
 						lost++
 					}
 					mu.Unlock()
@@ -216,7 +217,7 @@ func storm(t *testing.T, w *world, seed uint64) (lost int) {
 		}
 		wg.Wait()
 		for key, h := range history {
-			if !linear(h) {
+			if !rdmaiotest.Linearizable(h) {
 				t.Errorf("register %d has no order of its operations: %+v", key, h)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // goodCall is an RPC Call of 40 bytes with the XID of every header below.
@@ -35,11 +36,11 @@ const (
 // A server under attack: after each message it does what it must and nothing
 // else, and unless the connection had to end, serves the next good Call (R55, R56, R59, R65 to R67,
 // R74, R93, R94, R110, R114 to R118, R325, R327).
-func TestHostileCalls(t *testing.T) { overEach(t, hostileCalls) }
+func TestHostileCalls(t *testing.T) { rdmaiotest.Each(t, hostileCalls) }
 
-func hostileCalls(t *testing.T, w *world) {
+func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 	calls := 0
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		calls++
 		e := replyHeader(binary.BigEndian.Uint32(r.Message))
 		e.opaque("", r.Message[8:])
@@ -118,11 +119,11 @@ func hostileCalls(t *testing.T, w *world) {
 		{"a range past its region", func(k, a string) string { return msg(rd(40, k, 500, fmt.Sprintf("%016x", addr(a)+8000))) }, brokenEnd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := w.rawTo(t)
-			o := p.Offer(8192, anyAccess)
+			p := w.DialRaw(t)
+			o := p.Offer(8192, rdmaiotest.AnyAccess)
 			key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 			before := calls
-			p.Send(unhex(t, c.msg(key, at)))
+			p.Send(peertest.Bytes(t, c.msg(key, at)))
 			wait := 2 * time.Second
 			if c.want == dropped || c.want == brokenEnd {
 				wait = 5 * time.Millisecond
@@ -131,21 +132,21 @@ func hostileCalls(t *testing.T, w *world) {
 			switch c.want {
 			case dropped:
 				if got != nil {
-					t.Errorf("answered with %x", got)
+					t.Errorf("answered with %v", got)
 				}
 			case chunkErr: // R116, R117: XID and version copied, 20 bytes
-				if want := unhex(t, "cafe0001 00000001 00000004 00000004 00000002"); !bytes.Equal(got, want) {
-					t.Errorf("answer %x, want %x", got, want)
+				if want := peertest.Bytes(t, "cafe0001 00000001 00000004 00000004 00000002"); !bytes.Equal(got, want) {
+					t.Errorf("answer %v, want %v", got, want)
 				}
 			case versErr: // R114 to R116
-				want := unhex(t, "cafe0001 00000000 00000004 00000004 00000001 00000001 00000001")
-				copy(want[4:8], unhex(t, c.msg(key, at))[4:8])
+				want := peertest.Bytes(t, "cafe0001 00000000 00000004 00000004 00000001 00000001 00000001")
+				copy(want[4:8], peertest.Bytes(t, c.msg(key, at))[4:8])
 				if !bytes.Equal(got, want) {
-					t.Errorf("answer %x, want %x", got, want)
+					t.Errorf("answer %v, want %v", got, want)
 				}
 			case served:
 				if len(got) < 28+24 || binary.BigEndian.Uint32(got[12:]) != 0 {
-					t.Errorf("answer %x", got)
+					t.Errorf("answer %v", got)
 				}
 			case brokenEnd:
 				select {
@@ -160,9 +161,9 @@ func hostileCalls(t *testing.T, w *world) {
 			if c.want == brokenEnd {
 				return
 			}
-			p.Send(unhex(t, msg("")))
+			p.Send(peertest.Bytes(t, msg("")))
 			if got := p.Message(2 * time.Second); len(got) < 28+24 {
-				t.Errorf("the next good Call was answered with %x", got)
+				t.Errorf("the next good Call was answered with %v", got)
 			}
 		})
 	}
@@ -196,14 +197,14 @@ func nomsg(reads string) string { return head + "00000001 " + reads + "00000000 
 // and others stay (R310; A19, T12, T128). Without the limit it goes on for as long as the flood does.
 func TestErrorFlood(t *testing.T) {
 	for _, limit := range []int{0, 5, -1} {
-		w := newWorld(t)
-		s := w.serve(&file{t: t}, &rdmaio.Config{Credits: 2, MaxErrors: limit})
-		honest := w.dial(nil)
+		w := rdmaiotest.New(t)
+		s := w.Serve(&file{t: t}, &rdmaio.Config{Credits: 2, MaxErrors: limit})
+		honest := w.Dial(nil)
 		if _, err := honest.Call(context.Background(), nullCall(1, 40)); err != nil {
 			t.Fatal(err)
 		}
 		mine := serverConn(t, s)
-		p := w.rawTo(t)
+		p := w.DialRaw(t)
 		var theirs *rdmaio.Conn
 		for theirs == nil { // it may be a moment later
 			for _, c := range s.Conns() {
@@ -215,7 +216,7 @@ func TestErrorFlood(t *testing.T) {
 		}
 		answered := 0
 		for range 200 {
-			p.Send(unhex(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
+			p.Send(peertest.Bytes(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
 			if got := p.Message(5 * time.Second); len(got) != 20 {
 				break
 			}
@@ -236,15 +237,15 @@ func TestErrorFlood(t *testing.T) {
 }
 
 // hostileReply runs a client's READ-like Call, which waits for so long, against a raw server that answers what reply makes of it.
-func hostileReply(t *testing.T, w *world, wait time.Duration, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
+func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
 	t.Helper()
-	ln, err := w.server.Listen(context.Background(), w.at)
+	ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	w.addr = ln.Addr()
-	p := peertest.New(t, w.server)
+	w.Addr = ln.Addr()
+	p := peertest.New(t, w.Server)
 	var wg sync.WaitGroup
 	wg.Add(1)
 	t.Cleanup(wg.Wait)
@@ -259,7 +260,7 @@ func hostileReply(t *testing.T, w *world, wait time.Duration, reply func(call []
 			}
 		}
 	}()
-	c = w.dial(nil)
+	c = w.Dial(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	call := readCall(0xcafe0001, 0, make([]byte, 4096))
@@ -271,11 +272,11 @@ func hostileReply(t *testing.T, w *world, wait time.Duration, reply func(call []
 // What a client makes of bad Replies: the RPC ends, with the rule by name, and the
 // connection goes on unless the peer is not to be trusted with memory (R9, R16, R87, R119 to R123).
 func TestHostileReplies(t *testing.T) {
-	t.Run("mem", func(t *testing.T) { hostileReplies(t, newWorld) })
-	t.Run("rdmatcp", func(t *testing.T) { hostileReplies(t, newTCPWorld) })
+	t.Run("mem", func(t *testing.T) { hostileReplies(t, rdmaiotest.New) })
+	t.Run("rdmatcp", func(t *testing.T) { hostileReplies(t, rdmaiotest.NewTCP) })
 }
 
-func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
+func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at 48: the peer echoes both.
 	lists := func(call []byte) []byte { return append([]byte(nil), call[16:72]...) }
 	answer := func(call []byte, credit uint32, proc uint32, lists, rest []byte) []byte {
@@ -329,7 +330,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 			return answer(call, 8, 1, put(good(call), 44, 40), nil)
 		}, "XID of the RPC message is 0x0", false},
 		{"T70: read list in a Reply", func(call []byte, p *peertest.Peer) []byte {
-			return answer(call, 8, 0, append(unhex(t, rd(20, "00000001", 8, "0000000000000000")), good(call)...), rpc(call))
+			return answer(call, 8, 0, append(peertest.Bytes(t, rd(20, "00000001", 8, "0000000000000000")), good(call)...), rpc(call))
 		}, "read list of 1 segments", false},
 		{"T24 in a Reply", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, put(good(call), 0, 2), rpc(call))
@@ -344,7 +345,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *world) {
 		{"T72: unknown error code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 77}, nil) }, "code 77", false},
 		{"T72: ERROR cut after the code", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 1}, nil) }, "cannot be decoded", false},
 		{"T66: a segment too many", func(call []byte, p *peertest.Peer) []byte {
-			l := unhex(t, "00000000 00000001 00000002")
+			l := peertest.Bytes(t, "00000000 00000001 00000002")
 			return answer(call, 8, 0, append(l, append(bytes.Repeat(good(call)[12:28], 2), make([]byte, 8)...)...), rpc(call))
 		}, "2 elements returned, 1 offered", false},
 		{"T71, R3: a Reply larger than the Receives of this side", func(call []byte, p *peertest.Peer) []byte {

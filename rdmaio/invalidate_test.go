@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -51,11 +52,11 @@ func (m stubbornMR) Invalidate() error {
 // RFC 8166 §4.5.4, R329: who cannot invalidate closes the connection before the
 // caller has its memory back, and says so although the reply came.
 func TestCannotInvalidate(t *testing.T) {
-	w := newWorld(t)
-	w.serve(&file{t: t, data: pattern(5000, 1)}, nil)
+	w := rdmaiotest.New(t)
+	w.Serve(&file{t: t, data: rdmaiotest.Pattern(5000, 1)}, nil)
 	fired := 0
-	w.client = stubborn{w.client, &fired}
-	c := w.dial(&rdmaio.Config{RemoteInvalidate: -1}) // or the server would do it
+	w.Client = stubborn{w.Client, &fired}
+	c := w.Dial(&rdmaio.Config{RemoteInvalidate: -1}) // or the server would do it
 	_, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 5000)))
 	var ce *rdmaio.CallError
 	if !errors.Is(err, errStubborn) || !errors.As(err, &ce) || !ce.MayHaveRun {
@@ -69,8 +70,8 @@ func TestCannotInvalidate(t *testing.T) {
 	if !errors.Is(c.Err(), errStubborn) || fired != 1 {
 		t.Errorf("ended with %v after %d attempts", c.Err(), fired)
 	}
-	list := w.since(0)
-	if !strings.Contains(render(list), "lost") {
+	list := w.Since(0)
+	if !strings.Contains(rdmaiotest.Render(list), "lost") {
 		t.Error("the queue pair was not disconnected")
 	}
 	if st := c.Stats(); st.Regions != 0 {
@@ -81,9 +82,9 @@ func TestCannotInvalidate(t *testing.T) {
 // R303: the keys end before anybody looks at what was written: with a Reply that is no good and a key that cannot be
 // ended, the error is the key.
 func TestKeysEndFirst(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	fired := 0
-	w.client = stubborn{w.client, &fired}
+	w.Client = stubborn{w.Client, &fired}
 	p, c := dialRaw(w, nil)
 	call := nullCall(7, 40)
 	call.ReplyBuf = make([]byte, 4096)
@@ -97,7 +98,7 @@ func TestKeysEndFirst(t *testing.T) {
 	reply := unusedReply(got, &o, nil)
 	reply[15] = 1 // RDMA_NOMSG
 	copy(reply[len(reply)-12:], []byte{0, 0, 0, 40})
-	if !p.Write(o.reply[0].key, o.reply[0].at, pattern(40, 1)) {
+	if !p.Write(o.reply[0].key, o.reply[0].at, rdmaiotest.Pattern(40, 1)) {
 		t.Error("the reply chunk cannot be written")
 	}
 	p.Send(reply)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -50,21 +52,21 @@ func plainRead(xid uint32, offset uint64, n int) *rdmaio.Call {
 
 // R104 to R107: with the switch on at both ends a result that was offered no place comes all the same: the client reads
 // it, says RDMA_DONE, and the server's key ends; and so does a whole long Reply.
-func TestLegacyReply(t *testing.T) { overEach(t, legacyReply) }
+func TestLegacyReply(t *testing.T) { rdmaiotest.Each(t, legacyReply) }
 
-func legacyReply(t *testing.T, w *world) {
-	l := &lender{file: file{t: t, data: pattern(60000, 5)}, sent: make(chan error, 1)}
+func legacyReply(t *testing.T, w *rdmaiotest.World) {
+	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(60000, 5)}, sent: make(chan error, 1)}
 	long := false
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if long {
 			echo{}.ServeRPC(r)
 			return
 		}
 		l.ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	c := w.dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // of no account where no reverse Call is served
+	c := w.Dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // of no account where no reverse Call is served
 	for i, n := range []int{3000, 30001, 50001} {                  // what was delivered allows the longer ones (TestMemoryFollowsDelivery)
-		mark := len(w.rec.Events())
+		mark := len(w.History.Events())
 		reply, err := c.Call(context.Background(), plainRead(uint32(i), 7, n))
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +78,7 @@ func legacyReply(t *testing.T, w *world) {
 			t.Errorf("the handler: %v", err)
 		}
 		live, reads := 0, 0
-		for _, e := range w.since(mark) {
+		for _, e := range w.Since(mark) {
 			switch {
 			case e.Device == "client" && e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead:
 				reads++
@@ -95,7 +97,7 @@ func legacyReply(t *testing.T, w *world) {
 	}
 	long = true
 	e := callHeader(9, 0)
-	e.opaque("item", pattern(3000, 1))
+	e.opaque("item", rdmaiotest.Pattern(3000, 1))
 	call := &rdmaio.Call{Message: e.message()}
 	reply, err := c.Call(context.Background(), call)
 	if err != nil {
@@ -110,13 +112,13 @@ func legacyReply(t *testing.T, w *world) {
 }
 
 // Many callers, few credits: DONE is never without a credit, no Reply waits for ever (R106, R108).
-func TestLegacyBusy(t *testing.T) { overEach(t, legacyBusy) }
+func TestLegacyBusy(t *testing.T) { rdmaiotest.Each(t, legacyBusy) }
 
-func legacyBusy(t *testing.T, w *world) {
+func legacyBusy(t *testing.T, w *rdmaiotest.World) {
 	const callers, each = 12, 30
-	l := &lender{file: file{t: t, data: pattern(60000, 6)}}
-	s := w.serve(l, &rdmaio.Config{Legacy: true, Credits: 3})
-	c := w.dial(&rdmaio.Config{Legacy: true, Credits: 4})
+	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(60000, 6)}}
+	s := w.Serve(l, &rdmaio.Config{Legacy: true, Credits: 3})
+	c := w.Dial(&rdmaio.Config{Legacy: true, Credits: 4})
 	var xid atomic.Uint32
 	var wg sync.WaitGroup
 	for range callers {
@@ -152,14 +154,14 @@ func legacyBusy(t *testing.T, w *world) {
 
 // R109, T122: a client that never says DONE loses the connection, and the handler has its memory back.
 func TestLegacyNoDone(t *testing.T) {
-	w := newWorld(t)
-	l := &lender{file: file{t: t, data: pattern(5000, 1)}, sent: make(chan error, 1)}
-	s := w.serve(l, &rdmaio.Config{Legacy: true, WorkTimeout: 30 * time.Millisecond})
-	p := w.rawTo(t)
+	w := rdmaiotest.New(t)
+	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
+	s := w.Serve(l, &rdmaio.Config{Legacy: true, WorkTimeout: 30 * time.Millisecond})
+	p := w.DialRaw(t)
 	m := plainRead(0xcafe0001, 0, 4000).Inline
-	p.Send(append(unhex(t, head+"00000000 00000000 00000000 00000000"), m...))
+	p.Send(append(peertest.Bytes(t, head+"00000000 00000000 00000000 00000000"), m...))
 	if got := p.Message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
-		t.Fatalf("reply %x", got)
+		t.Fatalf("reply %v", got)
 	}
 	conn := serverConn(t, s)
 	if err := <-l.sent; !errors.Is(err, rdmaio.ErrNoDone) {
@@ -175,17 +177,17 @@ func TestLegacyNoDone(t *testing.T) {
 // T70, R326: a client by RFC 8166 makes an error of such a Reply, and reads nothing; and a server by it offers none.
 func TestLegacyOneSide(t *testing.T) {
 	for _, server := range []bool{true, false} {
-		w := newWorld(t)
-		l := &lender{file: file{t: t, data: pattern(5000, 1)}, sent: make(chan error, 1)}
-		w.serve(l, &rdmaio.Config{Legacy: server, WorkTimeout: 30 * time.Millisecond})
-		c := w.dial(&rdmaio.Config{Legacy: !server})
+		w := rdmaiotest.New(t)
+		l := &lender{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
+		w.Serve(l, &rdmaio.Config{Legacy: server, WorkTimeout: 30 * time.Millisecond})
+		c := w.Dial(&rdmaio.Config{Legacy: !server})
 		_, err := c.Call(context.Background(), plainRead(1, 0, 4000))
 		var f *rdmaio.Fault
 		var pe *rdmaio.PeerError
 		if server != errors.As(err, &f) || server == errors.As(err, &pe) {
 			t.Errorf("switch at the server %v: %v", server, err)
 		}
-		if n := count(w.since(0), func(e *trace.Event) bool { return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead }); n != 0 {
+		if n := rdmaiotest.Count(w.Since(0), func(e *trace.Event) bool { return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead }); n != 0 {
 			t.Errorf("%d Reads", n)
 		}
 		if err := <-l.sent; err == nil {
@@ -197,23 +199,23 @@ func TestLegacyOneSide(t *testing.T) {
 // R111, A20: what to skip, by a message whose data is aligned by hand; and no number of the peer leads to a skip
 // beyond its alignment (T123).
 func TestPaddingSkip(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	got := make(chan string, 1)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		const at = 40 + 4 // behind the length word
 		n := int(binary.BigEndian.Uint32(r.Message[40:]))
 		skip := r.Padding.Skip(at, n)
 		got <- fmt.Sprintf("%d %q", skip, r.Message[min(at+skip, len(r.Message)):])
 		quick(nil).ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	p := w.rawTo(t)
+	p := w.DialRaw(t)
 	for _, c := range []struct{ align, threshold, want string }{
 		{"00000080", "00000008", `48 "aligned."`},
 		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes are under the threshold
 		{"00040000", "00000001", `262064 ""`},                                                 // past the end: the decoder's to refuse
 		{"00000001", "00000001", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`},
 	} {
-		m := unhex(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")
+		m := peertest.Bytes(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")
 		m = append(m, bytes.Repeat([]byte("p"), 48)...) // header 36, Call 40, length 4: data at 128
 		p.Send(append(m, "aligned."...))
 		if s := <-got; s != c.want {

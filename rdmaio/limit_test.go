@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -52,10 +53,10 @@ func xidOf(b []byte) uint32 {
 // order, and all are served. One that needs more than that goes alone.
 func TestConnMemory(t *testing.T) {
 	for _, size := range []int{20_000, 60_000} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := &holder{got: make(chan struct{}, 100)}
-		w.serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
-		c := w.dial(nil)
+		w.Serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
+		c := w.Dial(nil)
 		if size == 20_000 { // the first Reply brings the credits
 			go func() { <-h.got; h.answer() }()
 			if _, err := c.Call(context.Background(), nullCall(99, 40)); err != nil {
@@ -86,10 +87,10 @@ func TestConnMemory(t *testing.T) {
 
 // The same of all connections: what is too much is refused, and the rest goes on; memory comes back.
 func TestServerMemory(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
-	w.serve(h, &rdmaio.Config{MaxMemory: 50_000})
-	first, second := w.dial(nil), w.dial(nil)
+	w.Serve(h, &rdmaio.Config{MaxMemory: 50_000})
+	first, second := w.Dial(nil), w.Dial(nil)
 	done := make(chan error, 1)
 	go func() {
 		_, err := first.Call(context.Background(), writeCall(1, 0, make([]byte, 40_000)))
@@ -117,12 +118,12 @@ func TestServerMemory(t *testing.T) {
 
 // A server has so many connections; more are rejected, until one is gone.
 func TestMaxConns(t *testing.T) {
-	w := newWorld(t)
-	s := w.serve(&file{t: t}, &rdmaio.Config{MaxConns: 2})
-	first := w.dial(nil)
-	w.dial(nil)
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t}, &rdmaio.Config{MaxConns: 2})
+	first := w.Dial(nil)
+	w.Dial(nil)
 	var re *verbs.RejectedError
-	if _, err := rdmaio.Dial(context.Background(), w.client, "there", nil); !errors.As(err, &re) {
+	if _, err := rdmaio.Dial(context.Background(), w.Client, "there", nil); !errors.As(err, &re) {
 		t.Error(err)
 	}
 	if err := first.Close(); err != nil {
@@ -135,7 +136,7 @@ func TestMaxConns(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 1000 {
-		c, err := rdmaio.Dial(context.Background(), w.client, "there", nil)
+		c, err := rdmaio.Dial(context.Background(), w.Client, "there", nil)
 		if err == nil {
 			if err := c.Close(); err != nil {
 				t.Error(err)
@@ -150,10 +151,10 @@ func TestMaxConns(t *testing.T) {
 // Handlers that wait have places, over all connections; a Call that gets none is served later, or
 // never if its connection ends.
 func TestMaxHandlers(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var mu sync.Mutex
 	running, most := 0, 0
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		mu.Lock()
 		running++
 		most = max(most, running)
@@ -166,7 +167,7 @@ func TestMaxHandlers(t *testing.T) {
 	}), &rdmaio.Config{MaxHandlers: 2})
 	var wg sync.WaitGroup
 	for range 3 {
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		for xid := range uint32(8) {
 			wg.Add(1)
 			go func() {
@@ -185,8 +186,8 @@ func TestMaxHandlers(t *testing.T) {
 
 // Calls of one client that are never answered hold all places for handlers, and no other client waits.
 func TestHandlersOfOne(t *testing.T) {
-	w := newWorld(t)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w := rdmaiotest.New(t)
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if xidOf(r.Message) >= 100 {
 			<-r.Context().Done()
 			r.Drop(nil)
@@ -194,7 +195,7 @@ func TestHandlersOfOne(t *testing.T) {
 		}
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 	}), &rdmaio.Config{MaxHandlers: 2})
-	greedy, other := w.dial(nil), w.dial(nil)
+	greedy, other := w.Dial(nil), w.Dial(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if _, err := greedy.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
@@ -219,14 +220,14 @@ func TestHandlersOfOne(t *testing.T) {
 // R309: connections that take all the memory they may have leave some for one that wants little, however many they
 // are: each has at most as much as is left.
 func TestMemoryOfMany(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var mu sync.Mutex
 	var held []*rdmaio.Request // Calls that stay, until it is over
 	over := false
 	answer := func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 	}
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if xidOf(r.Message) >= 100 && !over {
@@ -249,7 +250,7 @@ func TestMemoryOfMany(t *testing.T) {
 		}
 	}()
 	for range 3 {
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		if _, err := c.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
 			t.Fatal(err)
 		}
@@ -260,7 +261,7 @@ func TestMemoryOfMany(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	other := w.dial(nil)
+	other := w.Dial(nil)
 	for xid := range uint32(3) {
 		if _, err := other.Call(ctx, writeCall(xid, 0, make([]byte, 9_800))); err != nil {
 			t.Errorf("a Call of another client: %v", err)
@@ -271,9 +272,9 @@ func TestMemoryOfMany(t *testing.T) {
 // A connection that is idle keeps no memory of the Calls that it once had (R309).
 func TestIdleMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		s := w.serve(&file{t: t}, nil)
-		c := w.dial(nil)
+		w := rdmaiotest.New(t)
+		s := w.Serve(&file{t: t}, nil)
+		c := w.Dial(nil)
 		if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 500_000))); err != nil {
 			t.Fatal(err)
 		}
@@ -295,11 +296,11 @@ func TestIdleMemory(t *testing.T) {
 
 // What a peer does is not worth more than ten lines a second; how many were left out is told.
 func TestLogLimit(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var out lockedBuffer
 	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	w.serve(&file{t: t}, &rdmaio.Config{MaxMemory: 1, MaxErrors: -1, Logger: logger})
-	c := w.dial(nil)
+	w.Serve(&file{t: t}, &rdmaio.Config{MaxMemory: 1, MaxErrors: -1, Logger: logger})
+	c := w.Dial(nil)
 	call := func() {
 		var pe *rdmaio.PeerError
 		if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 5000))); !errors.As(err, &pe) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // What a server refuses, or ends a connection for, stands in its log with the peer and the reason: ERR_CHUNK has no
@@ -29,12 +31,12 @@ func TestRefusalsAreLogged(t *testing.T) {
 		{"errors without end", prefix + "00000007 00000000 00000000 00000000", 11, []string{"a connection was given up", "MaxErrors allows: limit 10"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			var out lockedBuffer
-			w.serve(&file{t: t}, &rdmaio.Config{MaxErrors: 10, Logger: slog.New(slog.NewTextHandler(&out, nil))})
-			p := w.rawTo(t)
+			w.Serve(&file{t: t}, &rdmaio.Config{MaxErrors: 10, Logger: slog.New(slog.NewTextHandler(&out, nil))})
+			p := w.DialRaw(t)
 			for range c.times {
-				p.Send(unhex(t, c.hex))
+				p.Send(peertest.Bytes(t, c.hex))
 				if c.times == 1 && len(p.Message(2*time.Second)) == 0 {
 					t.Error("no answer")
 				}
@@ -52,13 +54,13 @@ func TestRefusalsAreLogged(t *testing.T) {
 
 // The same for an answer that has no place to go: the handler is told, and perhaps does not listen.
 func TestRepliesWithoutRoomAreLogged(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var out lockedBuffer
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: append(replyHeader(xidOf(r.Message)).buf, make([]byte, 5000)...)}, nil)
 	}), &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	var pe *rdmaio.PeerError
-	if _, err := w.dial(nil).Call(context.Background(), nullCall(1, 40)); !errors.As(err, &pe) {
+	if _, err := w.Dial(nil).Call(context.Background(), nullCall(1, 40)); !errors.As(err, &pe) {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "an answer could not be sent") || !strings.Contains(got, "5024 bytes") {

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // Call.MaxReply: the reply comes whether or not it fits ReplyBuf, in ReplyBuf where it does, and nothing is written behind ReplyBuf.
 func TestCallMaxReply(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		size := 0
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-			r.Reply(rdmaio.Message{Inline: append(replyHeader(xidOf(r.Message)).buf, pattern(size-24, 3)...)}, nil)
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			r.Reply(rdmaio.Message{Inline: append(replyHeader(xidOf(r.Message)).buf, rdmaiotest.Pattern(size-24, 3)...)}, nil)
 		}), nil)
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		xid := uint32(0)
 		for _, tt := range []struct {
 			most, size, buf int // MaxReply, and the lengths of the reply and of ReplyBuf
@@ -38,7 +39,7 @@ func TestCallMaxReply(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			if !bytes.Equal(reply.Message[24:], pattern(size-24, 3)) {
+			if !bytes.Equal(reply.Message[24:], rdmaiotest.Pattern(size-24, 3)) {
 				t.Errorf("%s: other bytes came", name)
 			}
 			if in := tt.buf > 0 && &reply.Message[0] == &whole[0]; in != (tt.size <= tt.buf) {

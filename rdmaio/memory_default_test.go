@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // Config.MaxMemory is by default a quarter of what the process may have: a Call that needs more is refused, and one that needs
@@ -24,14 +25,14 @@ func TestMaxMemoryDefault(t *testing.T) {
 		}
 		return
 	}
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	refused := make(chan error, 1)
-	w.serve(&file{t: t}, &rdmaio.Config{MaxReadBytes: -1, MaxConnMemory: -1, Events: func(e rdmaio.Event) {
+	w.Serve(&file{t: t}, &rdmaio.Config{MaxReadBytes: -1, MaxConnMemory: -1, Events: func(e rdmaio.Event) {
 		if e, ok := e.(*rdmaio.Refusal); ok {
 			refused <- e.Reason
 		}
 	}})
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 15<<20))); err != nil {
 		t.Error(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // A handler that waits holds up no other Call of its connection, without any configuration.
 func TestHandlersMayWait(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		second := make(chan struct{})
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			switch xidOf(r.Message) {
 			case 2:
 				select {
@@ -30,7 +31,7 @@ func TestHandlersMayWait(t *testing.T) {
 			}
 			r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 		}), nil)
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		again(t, c, smallCall(), 1) // the Reply brings the credits
 		var wg sync.WaitGroup
 		wg.Go(func() { again(t, c, smallCall(), 2) })
@@ -43,10 +44,10 @@ func TestHandlersMayWait(t *testing.T) {
 func TestWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conns, calls, handlers = 4, 24, 3
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		release := make(chan struct{})
 		var running, served atomic.Int64
-		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			running.Add(1)
 			<-release
 			running.Add(-1)
@@ -60,7 +61,7 @@ func TestWaitingRequests(t *testing.T) {
 			}
 		}()
 		for i := range all {
-			all[i] = w.dial(nil)
+			all[i] = w.Dial(nil)
 			again(t, all[i], smallCall(), 0)
 		}
 		synctest.Wait()
@@ -95,16 +96,16 @@ func TestWaitingRequests(t *testing.T) {
 // the handlers that run have answered, and another connection has the shared places.
 func TestWaitingRequestsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		var served atomic.Int64
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if served.Add(1); xidOf(r.Message) > 0 {
 				<-r.Context().Done()
 				time.Sleep(time.Second)
 			}
 			r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 		}), &rdmaio.Config{MaxHandlers: 2})
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		again(t, c, smallCall(), 0)
 		var callers sync.WaitGroup
 		for xid := range uint32(20) {
@@ -123,7 +124,7 @@ func TestWaitingRequestsEnd(t *testing.T) {
 		if n := served.Load(); n != 1+3 {
 			t.Errorf("%d Calls reached a handler, want the first one and those for which there were places, 3", n)
 		}
-		other := w.dial(nil)
+		other := w.Dial(nil)
 		again(t, other, smallCall(), 0)
 	})
 }
@@ -131,9 +132,9 @@ func TestWaitingRequestsEnd(t *testing.T) {
 // A place that was used is free again: with one place, and the connection's own, two handlers meet each time.
 func TestPlacesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		meet := make(chan struct{})
-		w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			if xidOf(r.Message) > 0 {
 				select {
 				case meet <- struct{}{}:
@@ -144,7 +145,7 @@ func TestPlacesComeBack(t *testing.T) {
 			}
 			r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
 		}), &rdmaio.Config{MaxHandlers: 1})
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		again(t, c, smallCall(), 0)
 		for round := range uint32(3) {
 			var callers sync.WaitGroup

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // A server without configuration takes a Call of 8 MiB. It refuses one beyond MaxReadBytes: the caller reads how much it offered and
 // which limits of the server can be the cause, and the server logs the limit that was.
 func TestLargePut(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		var out lockedBuffer
-		w.serve(&file{t: t}, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
-		c := w.dial(nil)
+		w.Serve(&file{t: t}, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+		c := w.Dial(nil)
 		const most = 16 << 20
 		for i, n := range []int{8 << 20, most} {
 			if _, err := c.Call(context.Background(), writeCall(uint32(1+i), 0, make([]byte, n))); err != nil {

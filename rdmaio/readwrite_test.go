@@ -7,27 +7,28 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
 // oneSendEach asserts that the history from mark on, of one RPC, has one Send in each direction, at most two signaled
 // requests of each side, and nothing that was refused.
-func oneSendEach(t *testing.T, w *world, mark int) {
+func oneSendEach(t *testing.T, w *rdmaiotest.World, mark int) {
 	t.Helper()
-	list := w.since(mark)
+	list := w.Since(mark)
 	for _, dev := range []string{"client", "server"} {
-		if n := count(list, func(e *trace.Event) bool {
-			return e.Device == dev && sends(e)
+		if n := rdmaiotest.Count(list, func(e *trace.Event) bool {
+			return e.Device == dev && rdmaiotest.IsSend(e)
 		}); n != 1 {
 			t.Errorf("%s posted %d Sends for one RPC", dev, n)
 		}
-		if n := count(list, func(e *trace.Event) bool { return e.Device == dev && signaled(e) }); n > 2 {
+		if n := rdmaiotest.Count(list, func(e *trace.Event) bool { return e.Device == dev && signaled(e) }); n > 2 {
 			t.Errorf("%s asked for %d completions for one RPC, want at most 2", dev, n)
 		}
 	}
-	completeOnce(t, w.rec.Events())
-	if n := count(list, func(e *trace.Event) bool { return e.Err != nil || e.Status != verbs.StatusSuccess }); n != 0 {
+	completeOnce(t, w.History.Events())
+	if n := rdmaiotest.Count(list, func(e *trace.Event) bool { return e.Err != nil || e.Status != verbs.StatusSuccess }); n != 0 {
 		t.Errorf("%d events with an error", n)
 	}
 }
@@ -92,7 +93,7 @@ func keysEnded(t *testing.T, list []trace.Event, want int) {
 // writes makes a WRITE-like Call and checks what came.
 func writes(t *testing.T, c *rdmaio.Conn, f *file) {
 	t.Helper()
-	data := pattern(65536+3, 1) // with roundup
+	data := rdmaiotest.Pattern(65536+3, 1) // with roundup
 	reply, err := c.Call(context.Background(), writeCall(0x11, 0, data))
 	if err != nil {
 		t.Fatal(err)
@@ -107,20 +108,20 @@ func writes(t *testing.T, c *rdmaio.Conn, f *file) {
 
 // A WRITE-like Call: the server fetches the data from the caller's own slice,
 // right to its place in the message (R57, R60, R63, R72, R302, R304), and ends the key with the Reply (R265).
-func TestWriteLike(t *testing.T) { overEachSteady(t, writeLike) }
+func TestWriteLike(t *testing.T) { rdmaiotest.EachSteady(t, writeLike) }
 
-func writeLike(t *testing.T, w *world) {
+func writeLike(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
-	w.serve(f, &rdmaio.Config{NonBlocking: true}) // the same order of events in each run
-	c := w.dial(nil)
+	w.Serve(f, &rdmaio.Config{NonBlocking: true}) // the same order of events in each run
+	c := w.Dial(nil)
 	writes(t, c, f) // from now on such a Call has its memory at once (TestMemoryFollowsDelivery)
-	mark := w.mark()
+	mark := w.Mark()
 	writes(t, c, f)
-	list := w.since(mark)
-	w.golden(t, "testdata/write.golden", list)
+	list := w.Since(mark)
+	w.Golden(t, "testdata/write.golden", list)
 	oneSendEach(t, w, mark)
 	keysEnded(t, list, 1)
-	if n := count(list, func(e *trace.Event) bool {
+	if n := rdmaiotest.Count(list, func(e *trace.Event) bool {
 		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMARead && e.Length == len(f.data)
 	}); n != 1 {
 		t.Errorf("%d RDMA Reads of the data, want 1", n)
@@ -130,7 +131,7 @@ func writeLike(t *testing.T, w *world) {
 // reads makes a READ-like Call and checks what came, and where.
 func reads(t *testing.T, c *rdmaio.Conn, f *file) {
 	t.Helper()
-	f.data = pattern(50001, 2)
+	f.data = rdmaiotest.Pattern(50001, 2)
 	const poison = 0xa5
 	buf := bytes.Repeat([]byte{poison}, 65536)
 	reply, err := c.Call(context.Background(), readCall(0x12, 1, buf))
@@ -155,19 +156,19 @@ func reads(t *testing.T, c *rdmaio.Conn, f *file) {
 
 // A READ-like Call: the server writes from the file's memory into the caller's
 // slice (R76, R78 to R81, R90).
-func TestReadLike(t *testing.T) { overEachSteady(t, readLike) }
+func TestReadLike(t *testing.T) { rdmaiotest.EachSteady(t, readLike) }
 
-func readLike(t *testing.T, w *world) {
+func readLike(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
-	w.serve(f, &rdmaio.Config{NonBlocking: true})
-	c := w.dial(nil)
-	mark := w.mark()
+	w.Serve(f, &rdmaio.Config{NonBlocking: true})
+	c := w.Dial(nil)
+	mark := w.Mark()
 	reads(t, c, f)
-	list := w.since(mark)
-	w.golden(t, "testdata/read.golden", list)
+	list := w.Since(mark)
+	w.Golden(t, "testdata/read.golden", list)
 	oneSendEach(t, w, mark)
 	keysEnded(t, list, 1)
-	if n := count(list, func(e *trace.Event) bool {
+	if n := rdmaiotest.Count(list, func(e *trace.Event) bool {
 		return e.Kind == trace.PostSend && e.Opcode == verbs.RDMAWrite && e.Length == len(f.data)-1
 	}); n != 1 {
 		t.Errorf("%d RDMA Writes of the data, want 1", n)
@@ -175,18 +176,18 @@ func readLike(t *testing.T, w *world) {
 }
 
 // Small data is not worth a chunk: it goes inline, with no registration (R35).
-func TestSmallWriteIsInline(t *testing.T) { overEach(t, smallWriteIsInline) }
+func TestSmallWriteIsInline(t *testing.T) { rdmaiotest.Each(t, smallWriteIsInline) }
 
-func smallWriteIsInline(t *testing.T, w *world) {
+func smallWriteIsInline(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
-	w.serve(f, nil)
-	c := w.dial(nil)
-	mark := w.mark()
-	data := pattern(501, 3)
+	w.Serve(f, nil)
+	c := w.Dial(nil)
+	mark := w.Mark()
+	data := rdmaiotest.Pattern(501, 3)
 	if _, err := c.Call(context.Background(), writeCall(1, 0, data)); err != nil {
 		t.Fatal(err)
 	}
-	list := w.since(mark)
+	list := w.Since(mark)
 	oneSendEach(t, w, mark)
 	keysEnded(t, list, 0)
 	if !bytes.Equal(f.data, data) {
@@ -195,11 +196,11 @@ func smallWriteIsInline(t *testing.T, w *world) {
 }
 
 // The read that ends the file has no data: the chunk comes back unused (R85, T55).
-func TestReadOfNothing(t *testing.T) { overEach(t, readOfNothing) }
+func TestReadOfNothing(t *testing.T) { rdmaiotest.Each(t, readOfNothing) }
 
-func readOfNothing(t *testing.T, w *world) {
-	w.serve(&file{t: t}, nil)
-	c := w.dial(nil)
+func readOfNothing(t *testing.T, w *rdmaiotest.World) {
+	w.Serve(&file{t: t}, nil)
+	c := w.Dial(nil)
 	reply, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 4096)))
 	if err != nil {
 		t.Fatal(err)
@@ -210,12 +211,12 @@ func readOfNothing(t *testing.T, w *world) {
 }
 
 // An empty place asks for the result inline (R86, R89): no chunk is offered, the data comes in the reply.
-func TestReadInline(t *testing.T) { overEach(t, readInline) }
+func TestReadInline(t *testing.T) { rdmaiotest.Each(t, readInline) }
 
-func readInline(t *testing.T, w *world) {
-	f := &file{t: t, data: pattern(301, 4)}
-	w.serve(f, nil)
-	c := w.dial(nil)
+func readInline(t *testing.T, w *rdmaiotest.World) {
+	f := &file{t: t, data: rdmaiotest.Pattern(301, 4)}
+	w.Serve(f, nil)
+	c := w.Dial(nil)
 	call := readCall(1, 0, make([]byte, 301))
 	call.Results = [][]byte{nil}
 	reply, err := c.Call(context.Background(), call)
@@ -229,15 +230,15 @@ func readInline(t *testing.T, w *world) {
 
 // Every size around the threshold, both ways: the same bytes arrive, whatever
 // the shape (R33, R37, R44).
-func TestSizesAroundTheThreshold(t *testing.T) { overEach(t, sizesAroundTheThreshold) }
+func TestSizesAroundTheThreshold(t *testing.T) { rdmaiotest.Each(t, sizesAroundTheThreshold) }
 
-func sizesAroundTheThreshold(t *testing.T, w *world) {
+func sizesAroundTheThreshold(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
-	w.serve(f, nil)
-	c := w.dial(nil)
+	w.Serve(f, nil)
+	c := w.Dial(nil)
 	xid := uint32(100)
 	for n := 1024 - 200; n <= 1024+64; n++ {
-		data := pattern(n, uint64(n))
+		data := rdmaiotest.Pattern(n, uint64(n))
 		xid++
 		if _, err := c.Call(context.Background(), writeCall(xid, 0, data)); err != nil {
 			t.Fatal(n, err)
@@ -265,15 +266,15 @@ func sizesAroundTheThreshold(t *testing.T, w *world) {
 
 // The first item that comes by chunk begins on a cache line, where memory is copied fastest, whatever is before it.
 func TestItemOnCacheLine(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	f, placed := &file{t: t}, make(chan []byte, 1)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		placed <- r.Placed[0].Data
 		f.ServeRPC(r)
 	}), nil)
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	for i, n := range []int{5000, 64 << 10, 1 << 20} {
-		data := pattern(n, uint64(i))
+		data := rdmaiotest.Pattern(n, uint64(i))
 		if _, err := c.Call(context.Background(), writeCall(uint32(i), 0, data)); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // numbering answers each Call with the number of Calls before it, after pause.
@@ -49,10 +50,10 @@ func wantStats(t *testing.T, what string, c *rdmaio.ReplyCache, want rdmaio.Repl
 func TestReplyCacheTwoClients(t *testing.T) {
 	for _, pause := range []time.Duration{0, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			h := &numbering{pause: pause}
-			w.serve(rdmaio.CacheReplies(h, nil), nil)
-			first, second := w.dial(nil), w.dial(nil)
+			w.Serve(rdmaio.CacheReplies(h, nil), nil)
+			first, second := w.Dial(nil), w.Dial(nil)
 			answers := make(chan uint32, 2)
 			for _, c := range []*rdmaio.Conn{first, second} {
 				go func() { answers <- number(t, c, 7) }()
@@ -76,10 +77,10 @@ func TestReplyCacheGrace(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		for _, pause := range []time.Duration{0, 3 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := rdmaiotest.New(t)
 				cache := rdmaio.CacheReplies(&numbering{pause: pause}, &rdmaio.ReplyCacheConfig{Grace: 2 * time.Second})
-				w.serve(cache, nil)
-				first, second := w.dial(nil), w.dial(nil)
+				w.Serve(cache, nil)
+				first, second := w.Dial(nil), w.Dial(nil)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
 				if _, err := first.Call(ctx, nullCall(7, 40)); (err != nil) != (pause > 0) {
@@ -107,9 +108,9 @@ func TestReplyCacheGrace(t *testing.T) {
 // What a client that has gone was told is for the first that asks again, and for no further one while that stands.
 func TestReplyCacheInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.serve(rdmaio.CacheReplies(new(numbering), nil), nil)
-		first, second, third := w.dial(nil), w.dial(nil), w.dial(nil)
+		w := rdmaiotest.New(t)
+		w.Serve(rdmaio.CacheReplies(new(numbering), nil), nil)
+		first, second, third := w.Dial(nil), w.Dial(nil), w.Dial(nil)
 		number(t, first, 7)
 		_ = first.Close()
 		if a, b := number(t, second, 7), number(t, third, 7); a != 1 || b != 2 {
@@ -121,10 +122,10 @@ func TestReplyCacheInTurn(t *testing.T) {
 // A Call whose connection went while it was held back is not executed.
 func TestReplyCacheGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := new(numbering)
-		w.serve(rdmaio.CacheReplies(h, nil), nil)
-		first, second := w.dial(nil), w.dial(nil)
+		w.Serve(rdmaio.CacheReplies(h, nil), nil)
+		first, second := w.Dial(nil), w.Dial(nil)
 		number(t, first, 7)
 		failed := make(chan error, 1)
 		go func() {
@@ -146,12 +147,12 @@ func TestReplyCacheGone(t *testing.T) {
 // Idempotent procedures are executed again and kept nowhere.
 func TestReplyCacheIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		cache := rdmaio.CacheReplies(new(numbering), &rdmaio.ReplyCacheConfig{Idempotent: func(program, version, procedure uint32) bool {
 			return program == 100003 && version == 3 && procedure == procRead
 		}})
-		w.serve(cache, nil)
-		c := w.dial(nil)
+		w.Serve(cache, nil)
+		c := w.Dial(nil)
 		for want := range uint32(2) {
 			if _, err := c.Call(context.Background(), readCall(7, 0, nil)); err != nil {
 				t.Fatal(err)
@@ -167,13 +168,13 @@ func TestReplyCacheIdempotent(t *testing.T) {
 // T132: a Call in progress stays, however little room there is: it is not executed twice.
 func TestReplyCacheKeepsRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := &numbering{pause: time.Minute}
 		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
 			Entries: 1, MaxSources: 1, Age: time.Second, Client: func(r *rdmaio.Request) string { return fmt.Sprint(binary.BigEndian.Uint32(r.Message) % 8) },
 		})
-		w.serve(cache, nil)
-		first, second := w.dial(nil), w.dial(nil)
+		w.Serve(cache, nil)
+		first, second := w.Dial(nil), w.Dial(nil)
 		number(t, first, 100) // credits
 		number(t, second, 100)
 		h.n.Store(0)
@@ -204,13 +205,13 @@ func TestReplyCacheKeepsRunning(t *testing.T) {
 // A source is forgotten when all it had is too old, or when there are too many; those that were silent longest go first.
 func TestReplyCacheForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h, client := new(numbering), ""
 		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
 			MaxSources: 4, Age: time.Minute, Client: func(*rdmaio.Request) string { return client },
 		})
-		w.serve(cache, nil)
-		c := w.dial(nil)
+		w.Serve(cache, nil)
+		c := w.Dial(nil)
 		for i, name := range []string{"a", "b", "c", "d", "a", "e", "f"} { // b and c go
 			client = name
 			number(t, c, uint32(i))
@@ -240,13 +241,13 @@ func TestReplyCacheForgets(t *testing.T) {
 func TestReplyCacheTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total, entry = 64 << 10, 256 + 32
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h, client := new(numbering), "modest"
 		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
 			MaxBytes: total, Bytes: -1, Entries: -1, Client: func(*rdmaio.Request) string { return client },
 		})
-		w.serve(cache, nil)
-		c := w.dial(nil)
+		w.Serve(cache, nil)
+		c := w.Dial(nil)
 		again := func(name string, from, n uint32) {
 			t.Helper()
 			client = name
@@ -280,18 +281,18 @@ func TestReplyCacheTotal(t *testing.T) {
 // By default the hosts of an IPv6 /64 are one source, with the room of one, and yet clients of their own.
 func TestReplyCacheSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := new(numbering)
 		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Entries: 2})
-		w.serve(cache, nil)
+		w.Serve(cache, nil)
 		for i, addr := range []string{
 			"[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ffff:0:0:3%eth0]:1", "[2001:db8:0:1::1]:1", "[::ffff:192.0.2.1]:1", "192.0.2.1:2", "192.0.2.2:1",
 		} {
-			dev, err := w.net.Open(addr, nil)
+			dev, err := w.Net.Open(addr, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := rdmaio.Dial(context.Background(), dev, w.addr, nil)
+			c, err := rdmaio.Dial(context.Background(), dev, w.Addr, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,11 +312,11 @@ func TestReplyCacheSources(t *testing.T) {
 // A reply that is too large is counted, since its Call will be executed again.
 func TestReplyCacheTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := new(numbering)
 		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{MaxReply: 31})
-		w.serve(cache, nil)
-		c := w.dial(nil)
+		w.Serve(cache, nil)
+		c := w.Dial(nil)
 		if a, b := number(t, c, 7), number(t, c, 7); a != 1 || b != 2 {
 			t.Errorf("answers %d and %d", a, b)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
 // counted is a file server that counts what it executes, and can be made to wait.
@@ -46,17 +47,17 @@ func (h *counted) times(xid uint32) int {
 // T121, R288: a Call that comes again, on another connection and with other chunks, is not executed; its
 // reply goes the new way.
 func TestReplyCache(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		h := &counted{file: file{t: t, data: pattern(5000, 1)}, n: make(map[uint32]int)}
-		w.serve(rdmaio.CacheReplies(h, nil), nil)
-		first := w.dial(nil)
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, n: make(map[uint32]int)}
+		w.Serve(rdmaio.CacheReplies(h, nil), nil)
+		first := w.Dial(nil)
 		var second *rdmaio.Conn
 		for i, c := range []*rdmaio.Conn{first, first, nil, nil} {
 			if i == 2 {
 				if err := first.Close(); err != nil {
 					t.Fatal(err)
 				}
-				second = w.dial(nil)
+				second = w.Dial(nil)
 			}
 			if c == nil {
 				c = second
@@ -89,9 +90,9 @@ func TestReplyCache(t *testing.T) {
 // A duplicate that comes while the Call is executed waits for its reply; if the handler drops it both are dropped.
 func TestReplyCacheWaits(t *testing.T) {
 	for _, drop := range []bool{false, true} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := &counted{file: file{t: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
-		s := w.serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
+		s := w.Serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if drop {
@@ -100,7 +101,7 @@ func TestReplyCacheWaits(t *testing.T) {
 		}
 		errs := make(chan error, 2)
 		for range 2 {
-			c := w.dial(nil)
+			c := w.Dial(nil)
 			go func() {
 				_, err := c.Call(ctx, nullCall(7, 40))
 				errs <- err
@@ -129,14 +130,14 @@ func TestReplyCacheWaits(t *testing.T) {
 // What is kept is limited by number, bytes, size and age; clients do not push each other out.
 func TestReplyCacheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		h := &counted{file: file{t: t, data: pattern(3000, 1)}, n: make(map[uint32]int)}
+		w := rdmaiotest.New(t)
+		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(3000, 1)}, n: make(map[uint32]int)}
 		who := "one"
-		w.serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+		w.Serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
 			Entries: 10, Bytes: 8000, MaxReply: 3500, Age: time.Minute,
 			Client: func(*rdmaio.Request) string { return who },
 		}), nil)
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		call := func(xid uint32, size int) {
 			t.Helper()
 			call := nullCall(xid, 40)
@@ -173,7 +174,7 @@ func TestReplyCacheLimits(t *testing.T) {
 		again("the last", 302, 3000, 1)
 		time.Sleep(61 * time.Second)
 		again("too old", 302, 3000, 2)
-		h.data = pattern(4000, 1)
+		h.data = rdmaiotest.Pattern(4000, 1)
 		call(400, 4000)
 		again("too large", 400, 4000, 2)
 	})
@@ -182,10 +183,10 @@ func TestReplyCacheLimits(t *testing.T) {
 // A reply that is not worth keeping costs no copy.
 func TestReplyCacheLarge(t *testing.T) {
 	const size, calls = 1 << 20, 16
-	w := newWorld(t)
-	h := &counted{file: file{t: t, data: pattern(size, 1)}, n: make(map[uint32]int)}
-	w.serve(rdmaio.CacheReplies(h, nil), nil)
-	c, buf := w.dial(nil), make([]byte, size)
+	w := rdmaiotest.New(t)
+	h := &counted{file: file{t: t, data: rdmaiotest.Pattern(size, 1)}, n: make(map[uint32]int)}
+	w.Serve(rdmaio.CacheReplies(h, nil), nil)
+	c, buf := w.Dial(nil), make([]byte, size)
 	var before, after runtime.MemStats
 	for i := range calls + 1 {
 		if i == 1 {
@@ -206,10 +207,10 @@ func TestReplyCacheLarge(t *testing.T) {
 
 // A storm of lost connections with a cache: each Call is executed exactly once, and each caller gets its result.
 func TestClientStormWithCache(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := &counted{file: file{t: t}, n: make(map[uint32]int)}
-	w.serveCut(23, func(h rdmaio.Handler) rdmaio.Handler { return rdmaio.CacheReplies(h, nil) }, h)
-	c := w.newClient(&rdmaio.ClientConfig{Retransmits: 1000})
+	serveCut(w, 23, func(h rdmaio.Handler) rdmaio.Handler { return rdmaio.CacheReplies(h, nil) }, h)
+	c := newClient(w, &rdmaio.ClientConfig{Retransmits: 1000})
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Add(1)

@@ -12,24 +12,25 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // rawCallee is a raw client of a server that may call it, after a first good Call.
 func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	t.Helper()
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	var conn *rdmaio.Conn
 	served := make(chan struct{}, 100)
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if conn == nil {
 			conn = r.Conn()
 		}
 		quick(nil).ServeRPC(r)
 		served <- struct{}{}
 	}), &cfg)
-	p := w.rawTo(t)
-	p.Send(unhex(t, msg("")))
+	p := w.DialRaw(t)
+	p.Send(peertest.Bytes(t, msg("")))
 	if p.Message(2*time.Second) == nil {
 		t.Fatal("the first Call was not answered")
 	}
@@ -50,7 +51,7 @@ func TestHostileReverseReplies(t *testing.T) {
 		return b
 	}
 	reply := func(proc uint32, lists string, rest []byte) []byte {
-		return append(binary.BigEndian.AppendUint32(unhex(t, head), proc), append(unhex(t, lists), rest...)...)
+		return append(binary.BigEndian.AppendUint32(peertest.Bytes(t, head), proc), append(peertest.Bytes(t, lists), rest...)...)
 	}
 	none := strings.Repeat("00000000 ", 3)
 	for _, c := range []struct {
@@ -82,19 +83,19 @@ func TestHostileReverseReplies(t *testing.T) {
 				_, err := conn.Call(ctx, nullCall(xid, 40))
 				done <- err
 			}()
-			if got, want := p.Message(2*time.Second), unhex(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
-				t.Fatalf("Call %x, want %x", got, want)
+			if got, want := p.Message(2*time.Second), peertest.Bytes(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
+				t.Fatalf("Call %v, want %v", got, want)
 			}
 			p.Send(c.reply)
 			if c.errors {
 				if got := p.Message(2 * time.Second); len(got) != 20 || got[15] != 4 {
-					t.Errorf("answer %x", got)
+					t.Errorf("answer %v", got)
 				}
 			}
 			// A forward Call with the same XID, before the other has ended or after.
-			p.Send(unhex(t, msg("")))
+			p.Send(peertest.Bytes(t, msg("")))
 			if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 32 {
-				t.Errorf("the forward Call was answered with %x", got)
+				t.Errorf("the forward Call was answered with %v", got)
 			}
 			err := <-done
 			switch {
@@ -145,7 +146,7 @@ func TestReverseCredits(t *testing.T) {
 	grant := func(n uint32) {
 		xid := binary.BigEndian.Uint32(out[0])
 		out = out[1:]
-		b := append(bytes.Clone(unhex(t, head)), make([]byte, 16)...)
+		b := append(bytes.Clone(peertest.Bytes(t, head)), make([]byte, 16)...)
 		binary.BigEndian.PutUint32(b, xid)
 		binary.BigEndian.PutUint32(b[8:], n)
 		p.Send(append(b, replyHeader(xid).buf...))
@@ -156,9 +157,9 @@ func TestReverseCredits(t *testing.T) {
 	expect(1, "R128: before the first Reply")
 	grant(2)
 	expect(2, "a grant of 2")
-	p.Send(unhex(t, msg("")))
+	p.Send(peertest.Bytes(t, msg("")))
 	if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 5 {
-		t.Errorf("T16: the forward Call, which asks for 32, was answered with %x", got)
+		t.Errorf("T16: the forward Call, which asks for 32, was answered with %v", got)
 	}
 	expect(2, "T16: a forward Call is no grant")
 	grant(0)
@@ -186,7 +187,7 @@ func TestReverseReplyEndsKey(t *testing.T) {
 	}()
 	call := p.Message(2 * time.Second)
 	if len(call) < 44 {
-		t.Fatalf("Call %x", call)
+		t.Fatalf("Call %v", call)
 	}
 	key := binary.BigEndian.Uint32(call[28:])
 	if _, err := p.QP.PostSend([]verbs.SendWR{{WRID: 1 << 33, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}}); err != nil {
@@ -201,7 +202,7 @@ func TestReverseReplyEndsKey(t *testing.T) {
 // R282: what either direction has of credentials is a part of its messages, which come as they were sent; the
 // transport keeps none of it, and a handler sees what its caller sent and nothing of the other direction.
 func TestCredentialsBothWays(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	withCred := func(flavor uint32, body string) *rdmaio.Call {
 		e := &enc{}
 		e.words(5, 0, 2, 100003, 4, 0, flavor)
@@ -252,22 +253,22 @@ func (d *slowDial) Dial(ctx context.Context, addr string, qp verbs.QueuePair, pa
 
 // A peer that calls at once, before our Dial has returned: the handler can ask who calls.
 func TestReverseCallDuringDial(t *testing.T) {
-	w := newWorld(t)
-	ln, err := w.server.Listen(t.Context(), w.at)
+	w := rdmaiotest.New(t)
+	ln, err := w.Server.Listen(t.Context(), w.ListenAddr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer ln.Close()
-	p := peertest.New(t, w.server)
+	p := peertest.New(t, w.Server)
 	wg.Go(func() {
 		if p.Accept(ln, nil) {
-			p.Send(unhex(t, msg("")))
+			p.Send(peertest.Bytes(t, msg("")))
 		}
 	})
 	served := make(chan string, 1)
-	dev := &slowDial{Device: w.client, served: served}
+	dev := &slowDial{Device: w.Client, served: served}
 	c, err := rdmaio.Dial(t.Context(), dev, ln.Addr(), &rdmaio.Config{ReverseCredits: 1, ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		served <- r.Conn().RemoteAddr()
 		quick(nil).ServeRPC(r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -24,14 +25,14 @@ type both struct {
 }
 
 // newBoth connects a client to a server, each with a handler. The first Call is made: it allows reverse ones.
-func newBoth(w *world, forward, reverse rdmaio.Handler, server, client rdmaio.Config) *both {
-	w.t.Helper()
+func newBoth(w *rdmaiotest.World, forward, reverse rdmaio.Handler, server, client rdmaio.Config) *both {
+	w.T.Helper()
 	if server.ReverseCredits == 0 {
 		server.ReverseCredits = 8
 	}
 	client.ReverseHandler = reverse
 	b := &both{}
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if b.server == nil { // like CREATE_SESSION
 			b.server = r.Conn()
 			r.Conn().AllowReverse()
@@ -40,8 +41,8 @@ func newBoth(w *world, forward, reverse rdmaio.Handler, server, client rdmaio.Co
 		}
 		forward.ServeRPC(r)
 	}), &server)
-	b.client = w.dial(&client)
-	again(w.t, b.client, smallCall(), 0)
+	b.client = w.Dial(&client)
+	again(w.T, b.client, smallCall(), 0)
 	return b
 }
 
@@ -60,9 +61,9 @@ func (b *both) quiet(t *testing.T) {
 
 // A handler of the server calls back before it answers, and the client's handler calls
 // again: the same XID each time, in both directions (R268, R269, R273, R274; T116).
-func TestBothWays(t *testing.T) { overEach(t, bothWays) }
+func TestBothWays(t *testing.T) { rdmaiotest.Each(t, bothWays) }
 
-func bothWays(t *testing.T, w *world) {
+func bothWays(t *testing.T, w *rdmaiotest.World) {
 	served := make(chan uint32, 10)
 	var b *both
 	answer := func(r *rdmaio.Request) {
@@ -112,9 +113,9 @@ func bothWays(t *testing.T, w *world) {
 
 // R280: no reverse Call before the upper layer allows it, and none where none is configured.
 func TestReverseNotReady(t *testing.T) {
-	w := newWorld(t)
-	s := w.serve(&file{t: t}, &rdmaio.Config{ReverseCredits: 1})
-	c := w.dial(&rdmaio.Config{ReverseHandler: quick(nil)})
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t}, &rdmaio.Config{ReverseCredits: 1})
+	c := w.Dial(&rdmaio.Config{ReverseHandler: quick(nil)})
 	again(t, c, smallCall(), 1)
 	conn := serverConn(t, s)
 	_, err := conn.Call(context.Background(), nullCall(1, 40))
@@ -131,17 +132,17 @@ func TestReverseNotReady(t *testing.T) {
 
 // Chunks in the reverse direction, once turned on, are those of the forward one (R275): the same
 // READ and WRITE, whose server is the client.
-func TestReverseChunks(t *testing.T) { overEach(t, reverseChunks) }
+func TestReverseChunks(t *testing.T) { rdmaiotest.Each(t, reverseChunks) }
 
-func reverseChunks(t *testing.T, w *world) {
+func reverseChunks(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
 	b := newBoth(w, &file{t: t}, f, rdmaio.Config{ReverseChunks: true}, rdmaio.Config{ReverseChunks: true})
-	mark := len(w.rec.Events())
+	mark := len(w.History.Events())
 	writes(t, b.server, f)
 	reads(t, b.server, f)
 	b.quiet(t)
 	keys := 0
-	for _, e := range w.since(mark) {
+	for _, e := range w.Since(mark) {
 		switch {
 		case e.Device == "server" && e.RKey != 0 && (e.Kind == trace.Register || e.Kind == trace.Reregister):
 			keys++
@@ -158,12 +159,12 @@ func reverseChunks(t *testing.T, w *world) {
 }
 
 // Without the option nothing goes but what fits inline, and what does not fit is told to who sends it (R276).
-func TestReverseInlineOnly(t *testing.T) { overEach(t, reverseInlineOnly) }
+func TestReverseInlineOnly(t *testing.T) { rdmaiotest.Each(t, reverseInlineOnly) }
 
-func reverseInlineOnly(t *testing.T, w *world) {
-	f := &file{t: t, data: pattern(5000, 1)}
+func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
+	f := &file{t: t, data: rdmaiotest.Pattern(5000, 1)}
 	b := newBoth(w, &file{t: t}, f, rdmaio.Config{}, rdmaio.Config{})
-	mark := len(w.rec.Events())
+	mark := len(w.History.Events())
 	xid := uint32(0)
 	call := func(c *rdmaio.Call) ([]byte, error) {
 		xid++
@@ -195,7 +196,7 @@ func reverseInlineOnly(t *testing.T, w *world) {
 	if _, err := call(big); !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
 		t.Errorf("a Reply over the threshold: %v", err)
 	}
-	for _, e := range w.since(mark) {
+	for _, e := range w.Since(mark) {
 		if (e.Kind == trace.Register || e.Kind == trace.Reregister) && e.RKey != 0 || e.Kind == trace.PostSend && e.Length > 1024 {
 			t.Errorf("%v", e)
 		}
@@ -204,24 +205,24 @@ func reverseInlineOnly(t *testing.T, w *world) {
 
 // R124, R277, T118: a raw server that offers chunks all the same gets ERR_CHUNK, and the connection goes on.
 func TestReverseChunkRefused(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	ran := 0
 	p, c := dialRaw(w, &rdmaio.Config{ReverseHandler: rdmaio.HandlerFunc(func(r *rdmaio.Request) { ran++; quick(nil).ServeRPC(r) })})
-	o := p.Offer(8192, anyAccess)
+	o := p.Offer(8192, rdmaiotest.AnyAccess)
 	key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 	for _, m := range []string{
 		msg(rd(40, key, 8, at)), nomsg(rd(0, key, 40, at)),
 		head + "00000000 00000000 00000001 00000001 " + key + " 00000100 " + at + " 00000000 00000000" + goodCall,
 		head + "00000000 00000000 00000000 00000001 00000001 " + key + " 00001000 " + at + goodCall,
 	} {
-		p.Send(unhex(t, m))
-		if got, want := p.Message(2*time.Second), unhex(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
-			t.Errorf("answer %x, want %x", got, want)
+		p.Send(peertest.Bytes(t, m))
+		if got, want := p.Message(2*time.Second), peertest.Bytes(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
+			t.Errorf("answer %v, want %v", got, want)
 		}
 	}
-	p.Send(unhex(t, msg("")))
+	p.Send(peertest.Bytes(t, msg("")))
 	if got := p.Message(2 * time.Second); len(got) != 28+24 || ran != 1 {
-		t.Errorf("a Call without chunks is answered with %x", got)
+		t.Errorf("a Call without chunks is answered with %v", got)
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool {
 		return st.FaultyMessages == 4 && st.Reverse.Calls == 5 && st.ErrorMessages == 4
@@ -229,15 +230,15 @@ func TestReverseChunkRefused(t *testing.T) {
 }
 
 // dialRaw connects a client to a raw server.
-func dialRaw(w *world, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
-	w.t.Helper()
-	ln, err := w.server.Listen(context.Background(), w.at)
+func dialRaw(w *rdmaiotest.World, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
+	w.T.Helper()
+	ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	defer ln.Close()
-	w.addr = ln.Addr()
-	p := peertest.New(w.t.(*testing.T), w.server)
+	w.Addr = ln.Addr()
+	p := peertest.New(w.T.(*testing.T), w.Server)
 	accepted := make(chan error, 1)
 	go func() {
 		req, err := ln.Accept(context.Background())
@@ -246,9 +247,9 @@ func dialRaw(w *world, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 		}
 		accepted <- err
 	}()
-	c := w.dial(cfg)
+	c := w.Dial(cfg)
 	if err := <-accepted; err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return p, c
 }
@@ -258,7 +259,7 @@ func dialRaw(w *world, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 func TestReverseFlood(t *testing.T) {
 	for _, serves := range []int{0, 3} {
 		t.Run(fmt.Sprint(serves), func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			h := silent{make(chan *rdmaio.Request, 64)}
 			cfg := &rdmaio.Config{Credits: 2, ReverseHandler: h, ReverseCredits: serves}
 			if serves == 0 {
@@ -267,7 +268,7 @@ func TestReverseFlood(t *testing.T) {
 			p, c := dialRaw(w, cfg)
 			const flood, every = 10000, 1000
 			for i := range flood {
-				p.Send(unhex(t, msg("")))
+				p.Send(peertest.Bytes(t, msg("")))
 				if i%every != every/2 {
 					continue
 				}
@@ -277,7 +278,7 @@ func TestReverseFlood(t *testing.T) {
 					done <- err
 				}()
 				call := p.Message(2 * time.Second)
-				p.Send(append(append(call[:8:8], unhex(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
+				p.Send(append(append(call[:8:8], peertest.Bytes(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}
@@ -298,11 +299,11 @@ func TestReverseFlood(t *testing.T) {
 
 // Callers on both sides at once, more than there are credits, messages of all shapes: each gets its own answer,
 // and the Receives are those of both directions (R266, R270, R271).
-func TestBothBusy(t *testing.T) { overEachWatched(t, bothBusy) }
+func TestBothBusy(t *testing.T) { rdmaiotest.EachWithHeads(t, bothBusy) }
 
-func bothBusy(t *testing.T, w *world) {
+func bothBusy(t *testing.T, w *rdmaiotest.World) {
 	const callers, each = 16, 40
-	files := [2]*file{{t: t, data: pattern(70000, 1)}, {t: t, data: pattern(70000, 2)}}
+	files := [2]*file{{t: t, data: rdmaiotest.Pattern(70000, 1)}, {t: t, data: rdmaiotest.Pattern(70000, 2)}}
 	slow := [2]*later{{h: files[0]}, {h: files[1]}} // so that Calls overlap
 	t.Cleanup(slow[0].wg.Wait)
 	t.Cleanup(slow[1].wg.Wait)
@@ -341,23 +342,23 @@ func bothBusy(t *testing.T, w *world) {
 				st.Granted == 5 && st.Reverse.Granted == 3 && st.CallsOverCredit == 0
 		})
 	}
-	list := w.since(0)
+	list := w.Since(0)
 	for device, want := range map[string]struct{ calls, most int }{"client": {callers*each + 1, 5}, "server": {callers * each, 3}} {
-		l, err := audit(list, device)
+		l, err := rdmaiotest.Audit(list, device)
 		if err != nil {
 			t.Error(err)
 		}
-		if l.calls != want.calls || l.replies != want.calls || l.most != want.most || len(l.out)+len(l.in) != 0 {
-			t.Errorf("%s: %d Calls and %d replies, %d out at a time, %d and %d left over", device, l.calls, l.replies, l.most, len(l.out), len(l.in))
+		if l.Calls != want.calls || l.Replies != want.calls || l.MostOutstanding != want.most || len(l.Outstanding)+len(l.Unanswered) != 0 {
+			t.Errorf("%s: %d Calls and %d replies, %d out at a time, %d and %d left over", device, l.Calls, l.Replies, l.MostOutstanding, len(l.Outstanding), len(l.Unanswered))
 		}
 	}
 }
 
 // The end of the connection ends the Calls of both sides, and says which may have run (R278: sending again is the
 // business of whoever has the next connection; T120).
-func TestReverseLost(t *testing.T) { overEach(t, reverseLost) }
+func TestReverseLost(t *testing.T) { rdmaiotest.Each(t, reverseLost) }
 
-func reverseLost(t *testing.T, w *world) {
+func reverseLost(t *testing.T, w *rdmaiotest.World) {
 	h := silent{make(chan *rdmaio.Request, 4)}
 	b := newBoth(w, h, h, rdmaio.Config{}, rdmaio.Config{})
 	failed := make(chan error, 2)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -48,12 +49,12 @@ func (s *strict) ServeRPC(r *rdmaio.Request) {
 
 // A message that the transport has put together, and that is no good to the upper layer, gets an RPC answer:
 // the transport has no fault to tell (R53, R70, R328; T31, T35, T45).
-func TestUpperLayerRefuses(t *testing.T) { overEach(t, upperLayerRefuses) }
+func TestUpperLayerRefuses(t *testing.T) { rdmaiotest.Each(t, upperLayerRefuses) }
 
-func upperLayerRefuses(t *testing.T, w *world) {
+func upperLayerRefuses(t *testing.T, w *rdmaiotest.World) {
 	s := &strict{}
-	srv := w.serve(s, nil)
-	p := w.rawTo(t)
+	srv := w.Serve(s, nil)
+	p := w.DialRaw(t)
 	o := p.Offer(64, verbs.AccessRemoteRead)
 	key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 	with := func(reads, rest string) string {
@@ -78,7 +79,7 @@ func upperLayerRefuses(t *testing.T, w *world) {
 		p.SendHex(c.msg)
 		got := p.Message(2 * time.Second)
 		if len(got) != 28+24 || got[15] != 0 {
-			t.Fatalf("%s: answer %x", c.name, got)
+			t.Fatalf("%s: answer %v", c.name, got)
 		}
 		if stat := int(got[28+23]); (stat == garbageArgs) != (c.want < 0) {
 			t.Errorf("%s: accepted with status %d", c.name, stat)
@@ -96,13 +97,13 @@ func upperLayerRefuses(t *testing.T, w *world) {
 }
 
 // T49, R74: the peer's memory ends between the Call and the Read: the connection goes, nothing is dispatched, others are served.
-func TestReadComesLate(t *testing.T) { overEach(t, readComesLate) }
+func TestReadComesLate(t *testing.T) { rdmaiotest.Each(t, readComesLate) }
 
-func readComesLate(t *testing.T, w *world) {
+func readComesLate(t *testing.T, w *rdmaiotest.World) {
 	h := silent{make(chan *rdmaio.Request, 8)}
-	w.serve(h, &rdmaio.Config{MaxConnMemory: 4096})
-	honest := w.dial(nil)
-	p := w.rawTo(t)
+	w.Serve(h, &rdmaio.Config{MaxConnMemory: 4096})
+	honest := w.Dial(nil)
+	p := w.DialRaw(t)
 	first, second := p.Offer(4000, verbs.AccessRemoteRead), p.Offer(3000, verbs.AccessRemoteRead)
 	send := func(o *peertest.Offer) {
 		p.SendHex(msg(rd(40, fmt.Sprintf("%08x", o.RKey()), uint32(len(o.Data)), fmt.Sprintf("%016x", o.RemoteAddr()))))
@@ -148,12 +149,12 @@ func rawRead(n int, lists string) string {
 }
 
 // T54, R86: a write chunk of no segments comes back as it is, and the result goes inline, or to the reply chunk.
-func TestEmptyWriteChunk(t *testing.T) { overEach(t, emptyWriteChunk) }
+func TestEmptyWriteChunk(t *testing.T) { rdmaiotest.Each(t, emptyWriteChunk) }
 
-func emptyWriteChunk(t *testing.T, w *world) {
+func emptyWriteChunk(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
-	w.serve(f, nil)
-	p := w.rawTo(t)
+	w.Serve(f, nil)
+	p := w.DialRaw(t)
 	o := p.Offer(4096, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
 	empty := words(1, 0, 0)
 	body := func(data []byte) []byte {
@@ -162,16 +163,16 @@ func emptyWriteChunk(t *testing.T, w *world) {
 		e.opaque("", data)
 		return e.buf
 	}
-	f.data = pattern(301, 1)
+	f.data = rdmaiotest.Pattern(301, 1)
 	p.SendHex(rawRead(301, empty+words(0)))
-	want := append(unhex(t, head+words(0, 0, 1, 0, 0, 0)), body(f.data)...)
+	want := append(peertest.Bytes(t, head+words(0, 0, 1, 0, 0, 0)), body(f.data)...)
 	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
 		t.Errorf("inline: %s", diff)
 	}
-	f.data = pattern(3001, 2)
+	f.data = rdmaiotest.Pattern(3001, 2)
 	p.SendHex(rawRead(3001, empty+words(1, 1)+o.Segment()))
 	used := uint32(24 + 16 + 4 + 3004)
-	want = unhex(t, head+words(1, 0, 1, 0, 0, 1, 1)+o.Part(0, used))
+	want = peertest.Bytes(t, head+words(1, 0, 1, 0, 0, 1, 1)+o.Part(0, used))
 	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
 		t.Errorf("in the reply chunk: %s", diff)
 	}
@@ -186,18 +187,18 @@ func emptyWriteChunk(t *testing.T, w *world) {
 }
 
 // T59: segments that overlap each other and the reply chunk are written in order; nothing else of the peer's is touched.
-func TestOverlappingOffers(t *testing.T) { overEach(t, overlappingOffers) }
+func TestOverlappingOffers(t *testing.T) { rdmaiotest.Each(t, overlappingOffers) }
 
-func overlappingOffers(t *testing.T, w *world) {
-	f := &file{t: t, data: pattern(180, 1)}
-	w.serve(f, nil)
-	p := w.rawTo(t)
+func overlappingOffers(t *testing.T, w *rdmaiotest.World) {
+	f := &file{t: t, data: rdmaiotest.Pattern(180, 1)}
+	w.Serve(f, nil)
+	p := w.DialRaw(t)
 	o := p.Offer(1000, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
 	p.SendHex(rawRead(200, words(1, 2)+o.Part(100, 100)+o.Part(150, 100)+words(0, 1, 1)+o.Part(100, 200)))
 	got := p.Message(2 * time.Second)
-	want := unhex(t, head+words(0, 0, 1, 2)+o.Part(100, 100)+o.Part(150, 80)+words(0, 1, 1)+o.Part(100, 0))
+	want := peertest.Bytes(t, head+words(0, 0, 1, 2)+o.Part(100, 100)+o.Part(150, 80)+words(0, 1, 1)+o.Part(100, 0))
 	if !bytes.HasPrefix(got, want) {
-		t.Errorf("answer %x, want %x", got, want)
+		t.Errorf("answer %v, want %v", got, want)
 	}
 	if !bytes.Equal(o.Data[100:150], f.data[:50]) || !bytes.Equal(o.Data[150:230], f.data[100:]) {
 		t.Error("not written in order")
@@ -209,14 +210,14 @@ func overlappingOffers(t *testing.T, w *world) {
 
 // T84: what a Call says is looked at once it is here; the peer may change its memory as it likes then.
 // R102: a Call that is small goes by chunk as well.
-func TestSnapshot(t *testing.T) { overEach(t, snapshot) }
+func TestSnapshot(t *testing.T) { rdmaiotest.Each(t, snapshot) }
 
-func snapshot(t *testing.T, w *world) {
+func snapshot(t *testing.T, w *rdmaiotest.World) {
 	h := silent{make(chan *rdmaio.Request, 1)}
-	w.serve(h, nil)
-	p := w.rawTo(t)
+	w.Serve(h, nil)
+	p := w.DialRaw(t)
 	o := p.Offer(48, verbs.AccessRemoteRead)
-	call := append(unhex(t, goodCall), pattern(8, 1)...)
+	call := append(peertest.Bytes(t, goodCall), rdmaiotest.Pattern(8, 1)...)
 	o.Fill(call)
 	p.SendHex(nomsg(rd(0, fmt.Sprintf("%08x", o.RKey()), 48, fmt.Sprintf("%016x", o.RemoteAddr()))))
 	r := <-h.got
@@ -226,21 +227,21 @@ func snapshot(t *testing.T, w *world) {
 	}
 	r.Reply(rdmaio.Message{Inline: replyHeader(0xcafe0001).buf}, nil)
 	if got := p.Message(2 * time.Second); len(got) != 28+24 || !bytes.Equal(got[:4], call[:4]) {
-		t.Errorf("answer %x", got)
+		t.Errorf("answer %v", got)
 	}
 }
 
 // T129: the server's device goes away: all its connections end, and those of the clients, all keys are dead, and the
 // server says so and can be closed.
 func TestDeviceRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 8)}
 	var log bytes.Buffer
-	s := w.serve(h, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := w.Serve(h, &rdmaio.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	failed := make(chan error, 4)
 	var conns []*rdmaio.Conn
 	for range 4 {
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		conns = append(conns, c)
 		go func() {
 			_, err := c.Call(context.Background(), readCall(1, 0, make([]byte, 5000)))
@@ -251,7 +252,7 @@ func TestDeviceRemoved(t *testing.T) {
 	for range 4 {
 		reqs = append(reqs, <-h.got)
 	}
-	w.serverMem.Remove()
+	w.ServerMem.Remove()
 	for range 4 {
 		var ce *rdmaio.CallError
 		if err := <-failed; !errors.As(err, &ce) || !ce.MayHaveRun {
@@ -273,7 +274,7 @@ func TestDeviceRemoved(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	}
-	if _, err := rdmaio.Dial(context.Background(), w.client, w.addr, nil); err == nil {
+	if _, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil); err == nil {
 		t.Error("a server without a device can be dialed")
 	}
 	if err := s.Close(); err != nil { // and the log is complete

@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // together makes n Calls at a time, all of which are out when step is called.
-func together(t *testing.T, w *world, c *rdmaio.Conn, from uint32, n int, step func()) (errs []error) {
+func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n int, step func()) (errs []error) {
 	t.Helper()
 	errs = make([]error, n)
-	w.net.Hold()
+	w.Net.Hold()
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { _, errs[i] = c.Call(context.Background(), nullCall(from+uint32(i), 40)) })
 	}
 	synctest.Wait()
 	step()
-	w.net.Release()
+	w.Net.Release()
 	wg.Wait()
 	return errs
 }
@@ -33,10 +34,10 @@ func together(t *testing.T, w *world, c *rdmaio.Conn, from uint32, n int, step f
 func TestRestingMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const credits, inline = 32, 4096
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline}
-		s := w.serve(&file{t: t}, cfg)
-		c := w.dial(cfg)
+		s := w.Serve(&file{t: t}, cfg)
+		c := w.Dial(cfg)
 		const rest = (credits + 1) * inline // Receives, and a send buffer
 		has := func(when string, client, server uint64) {
 			t.Helper()
@@ -46,7 +47,7 @@ func TestRestingMemory(t *testing.T) {
 			if got := serverConn(t, s).Stats().BufferBytes; server > 0 && got != server {
 				t.Errorf("%s: the server has %d bytes, want %d", when, got, server)
 			}
-			if got := w.client.Resources().AllocatedBytes; got != client {
+			if got := w.Client.Resources().AllocatedBytes; got != client {
 				t.Errorf("%s: the client's device has %d bytes, want %d", when, got, client)
 			}
 		}
@@ -69,16 +70,16 @@ func TestRestingMemory(t *testing.T) {
 
 // A connection that ends while all its messages are out gives all memory back at once, and so does its peer.
 func TestSendBuffersOfALostConnection(t *testing.T) {
-	for name, lose := range map[string]func(w *world, c *rdmaio.Conn, s *rdmaio.Server) error{
-		"close":        func(_ *world, c *rdmaio.Conn, _ *rdmaio.Server) error { return c.Close() },
-		"server close": func(_ *world, _ *rdmaio.Conn, s *rdmaio.Server) error { return s.Close() },
-		"removal":      func(w *world, _ *rdmaio.Conn, _ *rdmaio.Server) error { w.serverMem.Remove(); return nil },
+	for name, lose := range map[string]func(w *rdmaiotest.World, c *rdmaio.Conn, s *rdmaio.Server) error{
+		"close":        func(_ *rdmaiotest.World, c *rdmaio.Conn, _ *rdmaio.Server) error { return c.Close() },
+		"server close": func(_ *rdmaiotest.World, _ *rdmaio.Conn, s *rdmaio.Server) error { return s.Close() },
+		"removal":      func(w *rdmaiotest.World, _ *rdmaio.Conn, _ *rdmaio.Server) error { w.ServerMem.Remove(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				s := w.serve(&file{t: t}, nil)
-				c := w.dial(nil)
+				w := rdmaiotest.New(t)
+				s := w.Serve(&file{t: t}, nil)
+				c := w.Dial(nil)
 				if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +104,7 @@ func TestSendBuffersOfALostConnection(t *testing.T) {
 				if err := errors.Join(c.Close(), s.Close()); err != nil {
 					t.Error(err)
 				}
-				if got := w.client.Resources().AllocatedBytes + w.server.Resources().AllocatedBytes; got != 0 {
+				if got := w.Client.Resources().AllocatedBytes + w.Server.Resources().AllocatedBytes; got != 0 {
 					t.Errorf("%d bytes are left", got)
 				}
 			})
@@ -114,15 +115,15 @@ func TestSendBuffersOfALostConnection(t *testing.T) {
 // A device that has no more memory slows a connection down, and does not end it.
 func TestNoSendBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.serve(&file{t: t}, nil)
+		w := rdmaiotest.New(t)
+		w.Serve(&file{t: t}, nil)
 		var script []fault.Fault
 		for at := range uint64(100) {
 			script = append(script, fault.Fault{Kind: fault.RefuseAlloc, At: 3 + at}) // the first two are had when dialing
 		}
 		inj := fault.New(fault.Config{Script: script})
-		w.client = inj.Device(w.client)
-		c := w.dial(nil)
+		w.Client = inj.Device(w.Client)
+		c := w.Dial(nil)
 		if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 			t.Fatal(err)
 		}
@@ -144,10 +145,10 @@ func TestNoSendBuffers(t *testing.T) {
 // directions are.
 func TestMessageMemory(t *testing.T) {
 	for _, tt := range []struct{ credits, reverse int }{{32, 0}, {32, 4}, {33, 0}, {5, 1}, {100, 20}} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		handler := &file{t: t}
-		s := w.serve(handler, &rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, InlineSend: 4096, InlineRecv: 4096})
-		c := w.dial(&rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, ReverseHandler: handler, InlineSend: 4096, InlineRecv: 4096})
+		s := w.Serve(handler, &rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, InlineSend: 4096, InlineRecv: 4096})
+		c := w.Dial(&rdmaio.Config{Credits: tt.credits, ReverseCredits: tt.reverse, ReverseHandler: handler, InlineSend: 4096, InlineRecv: 4096})
 		again(t, c, smallCall(), 1)
 		if got, want := serverConn(t, s).Stats().BufferBytes, uint64((tt.credits+tt.reverse+1)*4096); got != want {
 			t.Errorf("%d and %d credits: %d bytes, want %d", tt.credits, tt.reverse, got, want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -32,9 +33,9 @@ func serverConn(t *testing.T, s *rdmaio.Server) *rdmaio.Conn {
 
 // R300: sizes are limited to what there is memory for, and to the least there is.
 func TestSetTermsClamps(t *testing.T) {
-	w := newWorld(t)
-	w.serve(&file{t: t}, nil)
-	c := w.dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 8192})
+	w := rdmaiotest.New(t)
+	w.Serve(&file{t: t}, nil)
+	c := w.Dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 8192})
 	for _, tt := range []struct{ send, recv, wantSend, wantRecv int }{
 		{0, 0, 1024, 1024}, {1, 1023, 1024, 1024}, {2000, 3000, 2000, 3000}, {4097, 8193, 4096, 8192}, {math.MaxInt, math.MaxInt, 4096, 8192},
 	} {
@@ -52,9 +53,9 @@ func TestSetTermsClamps(t *testing.T) {
 
 // Sizes raised at both ends let larger messages go inline, both ways (R37).
 func TestSetTermsRaises(t *testing.T) {
-	w := newWorld(t)
-	s := w.serve(&file{t: t}, &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
-	c := w.dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t}, &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
+	c := w.Dial(&rdmaio.Config{InlineSend: 4096, InlineRecv: 4096})
 	low := rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}
 	for _, tt := range []struct {
 		terms rdmaio.Terms
@@ -63,11 +64,11 @@ func TestSetTermsRaises(t *testing.T) {
 		if err := errors.Join(c.SetTerms(tt.terms), serverConn(t, s).SetTerms(tt.terms)); err != nil {
 			t.Fatal(err)
 		}
-		mark := len(w.rec.Events())
-		if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(2000, 1))); err != nil {
+		mark := len(w.History.Events())
+		if _, err := c.Call(context.Background(), writeCall(1, 0, rdmaiotest.Pattern(2000, 1))); err != nil {
 			t.Fatal(err)
 		}
-		keysEnded(t, w.since(mark), tt.keys)
+		keysEnded(t, w.Since(mark), tt.keys)
 	}
 }
 
@@ -75,15 +76,15 @@ func TestSetTermsRaises(t *testing.T) {
 // all data comes; with none agreed on, Calls that need some are refused by the one and not made by the other.
 func TestSetTermsReads(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		f := &file{t: t}
-		s := w.serve(f, nil)
-		c := w.dial(&rdmaio.Config{SegmentSize: 700}) // so that a Call has many
+		s := w.Serve(f, nil)
+		c := w.Dial(&rdmaio.Config{SegmentSize: 700}) // so that a Call has many
 		if err := serverConn(t, s).SetTerms(rdmaio.Terms{Reads: limit}); err != nil {
 			t.Fatal(err)
 		}
 		errs := make(chan error)
-		data := pattern(7*700, 1)
+		data := rdmaiotest.Pattern(7*700, 1)
 		for xid := range uint32(4) {
 			go func() {
 				_, err := c.Call(context.Background(), writeCall(100+xid, 0, data))
@@ -99,7 +100,7 @@ func TestSetTermsReads(t *testing.T) {
 			t.Error("the server has other data")
 		}
 		reading, most := 0, 0
-		for _, e := range w.rec.Events() {
+		for _, e := range w.History.Events() {
 			if e.Device != "server" {
 				continue
 			}
@@ -118,21 +119,21 @@ func TestSetTermsReads(t *testing.T) {
 			return st.BytesRead == uint64(4*len(data)) && st.Waiting == 0
 		})
 	}
-	w := newWorld(t)
-	s := w.serve(&file{t: t}, nil)
-	c := w.dial(nil)
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t}, nil)
+	c := w.Dial(nil)
 	if err := serverConn(t, s).SetTerms(rdmaio.Terms{Reads: -1}); err != nil {
 		t.Fatal(err)
 	}
 	var pe *rdmaio.PeerError
-	if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(5000, 1))); !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
+	if _, err := c.Call(context.Background(), writeCall(1, 0, rdmaiotest.Pattern(5000, 1))); !errors.As(err, &pe) || pe.Code != rdmaio.PeerErrChunk {
 		t.Error(err)
 	}
 	if err := c.SetTerms(rdmaio.Terms{NoReadChunks: true}); err != nil {
 		t.Fatal(err)
 	}
 	var se *rdmaio.SizeError
-	if _, err := c.Call(context.Background(), writeCall(1, 0, pattern(5000, 1))); !errors.As(err, &se) {
+	if _, err := c.Call(context.Background(), writeCall(1, 0, rdmaiotest.Pattern(5000, 1))); !errors.As(err, &se) {
 		t.Error(err)
 	}
 	if _, err := c.Call(context.Background(), readCall(2, 0, make([]byte, 5000))); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
@@ -96,14 +97,14 @@ func TestShapes(t *testing.T) {
 }
 
 func (s *shape) run(t *testing.T, seed uint64) {
-	w := newWorld(t)
-	w.serve(echo{s.reply}, nil)
-	c := w.dial(&rdmaio.Config{SegmentSize: s.segment})
+	w := rdmaiotest.New(t)
+	w.Serve(echo{s.reply}, nil)
+	c := w.Dial(&rdmaio.Config{SegmentSize: s.segment})
 	for try := range 3 { // again: buffers and regions come from the pool
 		e := callHeader(uint32(7+try), 0)
-		e.buf = append(e.buf, pattern((s.inline+3)&^3, seed)...)
+		e.buf = append(e.buf, rdmaiotest.Pattern((s.inline+3)&^3, seed)...)
 		for k, n := range s.items {
-			e.opaque("item", pattern(n, seed+uint64(k)))
+			e.opaque("item", rdmaiotest.Pattern(n, seed+uint64(k)))
 			e.words(uint32(k))
 		}
 		call := &rdmaio.Call{Message: e.message()}
@@ -113,7 +114,7 @@ func (s *shape) run(t *testing.T, seed uint64) {
 		if s.replyBuf > 0 {
 			call.ReplyBuf = make([]byte, s.replyBuf)
 		}
-		mark := w.mark()
+		mark := w.Mark()
 		reply, err := c.Call(context.Background(), call)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +127,7 @@ func (s *shape) run(t *testing.T, seed uint64) {
 			t.Fatalf("try %d: %d bytes came back, other than the %d sent", try, len(got), len(want))
 		}
 		oneSendEach(t, w, mark)
-		for _, ev := range w.since(mark) {
+		for _, ev := range w.Since(mark) {
 			if ev.Device == "client" && (ev.Kind == trace.Register || ev.Kind == trace.Reregister) && ev.Access&verbs.AccessRemoteWrite != 0 && ev.Access&verbs.AccessRemoteRead != 0 {
 				t.Errorf("R304: event %d: rights %v are more than any chunk needs", ev.Seq, ev.Access)
 			}
@@ -140,15 +141,15 @@ func (s *shape) run(t *testing.T, seed uint64) {
 // The same by chance: 300 shapes over one connection.
 func TestRandomShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	cut := &echo{}
-	w.serve(rdmaio.HandlerFunc(func(q *rdmaio.Request) { cut.ServeRPC(q) }), nil)
-	c := w.dial(nil)
+	w.Serve(rdmaio.HandlerFunc(func(q *rdmaio.Request) { cut.ServeRPC(q) }), nil)
+	c := w.Dial(nil)
 	for xid := range uint32(300) {
 		e := callHeader(xid, 0)
 		for range r.IntN(4) {
-			e.buf = append(e.buf, pattern(4*r.IntN(200), uint64(xid))...)
-			e.opaque("item", pattern(1+r.IntN(1<<r.IntN(14)), uint64(xid)))
+			e.buf = append(e.buf, rdmaiotest.Pattern(4*r.IntN(200), uint64(xid))...)
+			e.opaque("item", rdmaiotest.Pattern(1+r.IntN(1<<r.IntN(14)), uint64(xid)))
 		}
 		call := &rdmaio.Call{Message: e.message(), ReplyBuf: make([]byte, 1<<17)}
 		cut.items = nil
@@ -201,9 +202,9 @@ func TestDoesNotFit(t *testing.T) {
 		{"T57: no reply chunk", nil, nil, 0, "reply", 24 + 4 + 3040 - 8, 1024 - 28},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			result := make(chan error, 1)
-			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				h := echo{c.reply}
 				e := replyHeader(0)
 				copy(e.buf, r.Message[:4])
@@ -217,9 +218,9 @@ func TestDoesNotFit(t *testing.T) {
 				}
 				r.Reply(e.message(), func(err error) { result <- err })
 			}), nil)
-			conn := w.dial(nil)
+			conn := w.Dial(nil)
 			e := callHeader(1, 0)
-			e.opaque("item", pattern(2996, 1))
+			e.opaque("item", rdmaiotest.Pattern(2996, 1))
 			call := &rdmaio.Call{Message: e.message()}
 			for _, n := range c.results {
 				call.Results = append(call.Results, make([]byte, n))
@@ -256,9 +257,9 @@ func TestDoesNotFit(t *testing.T) {
 
 // Misuse is refused before anything is sent.
 func TestMisuse(t *testing.T) {
-	w := newWorld(t)
-	w.serve(echo{}, nil)
-	c := w.dial(nil)
+	w := rdmaiotest.New(t)
+	w.Serve(echo{}, nil)
+	c := w.Dial(nil)
 	data := make([]byte, 8)
 	inline := func(n int) []byte { return make([]byte, n) }
 	for _, m := range []struct {
@@ -277,20 +278,20 @@ func TestMisuse(t *testing.T) {
 		{"a Reply as a Call", rdmaio.Message{Inline: []byte{0, 0, 0, 1, 0, 0, 0, 1}}, rdmaio.ErrMessage},
 		{"items in the wrong order", rdmaio.Message{Inline: inline(40), Items: []xdr.Item{{Position: 16, Inline: 16, Data: data}, {Position: 12, Inline: 12, Data: data}}}, rdmaio.ErrMessage},
 	} {
-		mark := len(w.rec.Events())
+		mark := len(w.History.Events())
 		_, err := c.Call(context.Background(), &rdmaio.Call{Message: m.m})
 		var ce *rdmaio.CallError
 		if !errors.Is(err, m.want) || !errors.As(err, &ce) || ce.MayHaveRun {
 			t.Errorf("%s: %v", m.name, err)
 		}
-		if list := w.since(mark); len(list) != 0 {
-			t.Errorf("%s: %s", m.name, render(list))
+		if list := w.Since(mark); len(list) != 0 {
+			t.Errorf("%s: %s", m.name, rdmaiotest.Render(list))
 		}
 	}
 	// A header that cannot hold all chunks.
 	e := callHeader(1, 0)
 	for range 50 {
-		e.opaque("item", pattern(100, 1))
+		e.opaque("item", rdmaiotest.Pattern(100, 1))
 	}
 	var se *rdmaio.SizeError
 	if _, err := c.Call(context.Background(), &rdmaio.Call{Message: e.message()}); !errors.As(err, &se) || se.Limit != 1024 {
@@ -312,9 +313,9 @@ func TestReplyMisuse(t *testing.T) {
 		"too short for a type": {0, 0, 0, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			first, result := true, make(chan error, 1)
-			w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 				if first {
 					first = false
 					r.Reply(rdmaio.Message{Inline: bad}, func(err error) { result <- err })
@@ -322,7 +323,7 @@ func TestReplyMisuse(t *testing.T) {
 				}
 				r.Reply(rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 1}}, nil)
 			}), nil)
-			c := w.dial(nil)
+			c := w.Dial(nil)
 			call := &rdmaio.Call{Message: rdmaio.Message{Inline: []byte{0, 0, 0, 7, 0, 0, 0, 0}}}
 			var pe *rdmaio.PeerError
 			if _, err := c.Call(context.Background(), call); !errors.As(err, &pe) {

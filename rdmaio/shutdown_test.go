@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // A server that is shut down answers the Calls that handlers have, and gives them no others.
 func TestShutdown(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		var served atomic.Int32
 		entered, leave := make(chan struct{}, 8), make(chan struct{})
-		s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			served.Add(1)
 			if r.Message[3] >= 10 {
 				entered <- struct{}{}
@@ -24,7 +25,7 @@ func TestShutdown(t *testing.T) {
 			}
 			r.Reply(rdmaio.Message{Inline: rpcReply(r.Message)}, nil)
 		}), &rdmaio.Config{})
-		busy, other, resting := w.dial(nil), w.dial(nil), w.dial(nil)
+		busy, other, resting := w.Dial(nil), w.Dial(nil), w.Dial(nil)
 		for _, c := range []*rdmaio.Conn{busy, other, resting} {
 			if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 				t.Fatal(err)
@@ -52,7 +53,7 @@ func TestShutdown(t *testing.T) {
 		go func() { down <- s.Shutdown(context.Background()) }()
 		<-s.Done()
 		<-resting.Done()
-		if _, err := rdmaio.Dial(context.Background(), w.client, w.addr, nil); err == nil {
+		if _, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil); err == nil {
 			t.Error("a connection was made during the shutdown")
 		}
 		if !errors.Is(s.Err(), rdmaio.ErrClosed) {
@@ -106,13 +107,13 @@ func rpcReply(call []byte) []byte {
 
 // A Call that is never answered holds a shutdown up for no longer than its context says.
 func TestShutdownGivesUp(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	entered := make(chan struct{})
-	s := w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		close(entered)
 		go func() { <-r.Context().Done(); r.Drop(nil) }()
 	}), nil)
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	got := make(chan error, 1)
 	go func() { _, err := c.Call(context.Background(), nullCall(1, 40)); got <- err }()
 	<-entered
@@ -136,9 +137,9 @@ func TestShutdownGivesUp(t *testing.T) {
 
 // T129: who started a server learns that its listener is gone.
 func TestListenerGone(t *testing.T) {
-	w := newWorld(t)
-	s := w.serve(&file{t: t}, nil)
-	w.serverMem.Remove()
+	w := rdmaiotest.New(t)
+	s := w.Serve(&file{t: t}, nil)
+	w.ServerMem.Remove()
 	<-s.Done()
 	if err := s.Err(); err == nil || errors.Is(err, rdmaio.ErrClosed) {
 		t.Errorf("Err is %v", err)
@@ -147,12 +148,12 @@ func TestListenerGone(t *testing.T) {
 
 // A connection is one when it was set up, not before.
 func TestConnsAfterAccept(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	asked, let := make(chan struct{}), make(chan struct{})
-	w.server = slowDevice{w.server, func() { close(asked); <-let }}
-	s := w.serve(&file{t: t}, nil)
+	w.Server = slowDevice{w.Server, func() { close(asked); <-let }}
+	s := w.Serve(&file{t: t}, nil)
 	dialed := make(chan *rdmaio.Conn, 1)
-	go func() { dialed <- w.dial(nil) }()
+	go func() { dialed <- w.Dial(nil) }()
 	<-asked
 	if n := len(s.Conns()); n != 0 || s.Stats().Conns != 0 {
 		t.Errorf("%d connections before any was accepted", n)

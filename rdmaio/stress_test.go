@@ -12,17 +12,19 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // Callers that lose patience at any moment: each Call ends once, replies reach the Calls
 // they belong to, and in the end all credits are back (R135, R291; T14, T64).
 func TestCancelAtAnyMoment(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	l := &later{h: &file{t: t}}
 	t.Cleanup(l.wg.Wait)
-	w.serve(l, &rdmaio.Config{Credits: 5})
-	c := w.dial(nil)
+	w.Serve(l, &rdmaio.Config{Credits: 5})
+	c := w.Dial(nil)
 	var xid, ok, given atomic.Uint32
 	var wg sync.WaitGroup
 	for g := range 24 {
@@ -58,7 +60,7 @@ func TestCancelAtAnyMoment(t *testing.T) {
 			t.Fatalf("credits did not come back: %+v", c.Stats())
 		}
 	}
-	if _, err := overdrawn(w.since(0), 5); err != nil {
+	if _, err := overdrawn(w.Since(0), 5); err != nil {
 		t.Error(err)
 	}
 }
@@ -66,13 +68,13 @@ func TestCancelAtAnyMoment(t *testing.T) {
 // T2, R3, R134: a peer that sends more Calls than it has credits loses the
 // connection, and nobody else anything.
 func TestOverdrawingPeer(t *testing.T) {
-	w := newWorld(t)
+	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 8)}
-	w.serve(h, &rdmaio.Config{Credits: 2})
-	honest := w.dial(nil)
-	p := w.rawTo(t)
+	w.Serve(h, &rdmaio.Config{Credits: 2})
+	honest := w.Dial(nil)
+	p := w.DialRaw(t)
 	for range 3 {
-		p.Send(unhex(t, msg("")))
+		p.Send(peertest.Bytes(t, msg("")))
 	}
 	<-p.Lost
 	for range 2 { // the handler has two of them, and answers into the void
@@ -135,11 +137,11 @@ func (p *noHeapPD) RegisterMemory(b []byte, access verbs.Access) (verbs.MemoryRe
 // Where Go memory cannot be registered it is copied, both ways and at both ends, and counted: what comes out is the
 // same, and not a byte more than the peer wrote (R84, R314).
 func TestNoHeapMemory(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		f := &file{t: t, data: pattern(9001, 1)}
-		w.server, w.client = noHeap{w.server}, noHeap{w.client}
-		s := w.serve(f, nil)
-		c := w.dial(nil)
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		f := &file{t: t, data: rdmaiotest.Pattern(9001, 1)}
+		w.Server, w.Client = noHeap{w.Server}, noHeap{w.Client}
+		s := w.Serve(f, nil)
+		c := w.Dial(nil)
 		buf := bytes.Repeat([]byte{0xa5}, 12000)
 		for range 2 { // in used buffers too
 			reply, err := c.Call(context.Background(), readCall(3, 0, buf))
@@ -156,7 +158,7 @@ func TestNoHeapMemory(t *testing.T) {
 		if st := c.Stats(); st.Staged != 2*9001 {
 			t.Errorf("client: %d bytes staged, want the data twice", st.Staged)
 		}
-		data := pattern(70000, 2)
+		data := rdmaiotest.Pattern(70000, 2)
 		if _, err := c.Call(context.Background(), writeCall(4, 0, data)); err != nil || !bytes.Equal(f.data, data) {
 			t.Errorf("WRITE: %v", err)
 		}

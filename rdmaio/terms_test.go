@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
@@ -27,7 +28,7 @@ func thresholdsHold(list []trace.Event, clientToServer, serverToClient, clientRe
 	posted := make(map[string]int)
 	for _, e := range list {
 		switch {
-		case sends(&e) && e.Length > most[e.Device]:
+		case rdmaiotest.IsSend(&e) && e.Length > most[e.Device]:
 			return fmt.Errorf("event %d: %s sends %d bytes, at most %d were agreed on", e.Seq, e.Device, e.Length, most[e.Device])
 		case e.Kind == trace.PostRecv && e.Length != room[e.Device]:
 			return fmt.Errorf("event %d: %s posts a Receive of %d bytes, it advertised %d", e.Seq, e.Device, e.Length, room[e.Device])
@@ -71,19 +72,19 @@ func TestThresholds(t *testing.T) {
 		{"not a multiple of 1024: rounded down", inline(4095, 2049), inline(4096, 4096), 3072, 2048},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			overEach(t, func(t *testing.T, w *world) {
+			rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 				f := &file{t: t}
-				s := w.serve(f, c.server)
-				conn := w.dial(c.client)
+				s := w.Serve(f, c.server)
+				conn := w.Dial(c.client)
 				for xid, n := uint32(1), c.call-200; n <= c.call+8; n += 4 {
-					data := pattern(n, uint64(n))
+					data := rdmaiotest.Pattern(n, uint64(n))
 					if _, err := conn.Call(context.Background(), writeCall(xid, 0, data)); err != nil || !bytes.Equal(f.data, data) {
 						t.Fatalf("WRITE of %d bytes: %v", n, err)
 					}
 					xid++
 				}
 				for xid, n := uint32(1000), c.reply-200; n <= c.reply+8; n += 4 {
-					f.data = pattern(n, uint64(n))
+					f.data = rdmaiotest.Pattern(n, uint64(n))
 					call := readCall(xid, 0, make([]byte, n))
 					call.Results, call.ReplyBuf = nil, make([]byte, n+44)
 					reply, err := conn.Call(context.Background(), call)
@@ -103,7 +104,7 @@ func TestThresholds(t *testing.T) {
 						t.Errorf("server: %d out, %d in, want %d and %d", st.InlineSend, st.InlineRecv, c.reply, c.call)
 					}
 				}
-				list := w.rec.Events()
+				list := w.History.Events()
 				if err := thresholdsHold(list, c.call, c.reply, c.client.InlineRecv&^1023, c.server.InlineRecv&^1023); err != nil {
 					t.Error(err)
 				}
@@ -111,7 +112,9 @@ func TestThresholds(t *testing.T) {
 					dev  string
 					size int
 				}{{"client", c.call}, {"server", c.reply}} {
-					if n := count(list, func(e *trace.Event) bool { return e.Device == side.dev && sends(e) && e.Length > side.size-4 }); n == 0 {
+					if n := rdmaiotest.Count(list, func(e *trace.Event) bool {
+						return e.Device == side.dev && rdmaiotest.IsSend(e) && e.Length > side.size-4
+					}); n == 0 {
 						t.Errorf("%s never used its %d bytes", side.dev, side.size)
 					}
 				}
@@ -151,23 +154,23 @@ func TestDefaultTerms(t *testing.T) {
 
 // 4 KiB less its header, both ways, with one Send each and nothing registered, where 1024 bytes would have needed a
 // chunk (R35).
-func TestLargeInline(t *testing.T) { steady(t, largeInline) }
+func TestLargeInline(t *testing.T) { rdmaiotest.Steady(t, largeInline) }
 
-func largeInline(t *testing.T, w *world) {
+func largeInline(t *testing.T, w *rdmaiotest.World) {
 	f := &file{t: t}
 	cfg := inline(4096, 4096)
 	cfg.NonBlocking = true // the same order of events in each run
-	w.serve(f, cfg)
-	c := w.dial(cfg)
-	mark := w.mark()
-	data := pattern(3900, 1)
+	w.Serve(f, cfg)
+	c := w.Dial(cfg)
+	mark := w.Mark()
+	data := rdmaiotest.Pattern(3900, 1)
 	if _, err := c.Call(context.Background(), writeCall(0x21, 0, data)); err != nil || !bytes.Equal(f.data, data) {
 		t.Fatalf("WRITE: %v", err)
 	}
-	list := w.since(mark)
+	list := w.Since(mark)
 	oneSendEach(t, w, mark)
 	keysEnded(t, list, 0)
-	w.golden(t, "testdata/write-inline.golden", list)
+	w.Golden(t, "testdata/write-inline.golden", list)
 }
 
 // R265: one side is enough to leave it off, and then each key is ended by its owner.
@@ -177,24 +180,24 @@ func TestNoRemoteInvalidate(t *testing.T) {
 		"client off": {off, on}, "server off": {on, off}, "both off": {off, off},
 	} {
 		t.Run(name, func(t *testing.T) {
-			overEachSteady(t, func(t *testing.T, w *world) {
+			rdmaiotest.EachSteady(t, func(t *testing.T, w *rdmaiotest.World) {
 				f := &file{t: t}
-				w.serve(f, c.server)
-				conn := w.dial(c.client)
+				w.Serve(f, c.server)
+				conn := w.Dial(c.client)
 				writes(t, conn, f) // from now on such a Call has its memory at once (TestMemoryFollowsDelivery)
 				for _, shape := range []string{"write", "read"} {
-					mark := w.mark()
+					mark := w.Mark()
 					if shape == "write" {
 						writes(t, conn, f)
 					} else {
 						reads(t, conn, f)
 					}
-					list := w.since(mark)
+					list := w.Since(mark)
 					if name == "both off" {
-						w.golden(t, "testdata/"+shape+"-plain.golden", list)
+						w.Golden(t, "testdata/"+shape+"-plain.golden", list)
 					}
 					keysEnded(t, list, 1)
-					if n := count(list, func(e *trace.Event) bool {
+					if n := rdmaiotest.Count(list, func(e *trace.Event) bool {
 						return e.Opcode == verbs.SendWithInvalidate || e.Access&verbs.AccessRemoteInvalidate != 0
 					}); n != 0 {
 						t.Errorf("%s: %d events of remote invalidation", shape, n)
@@ -211,21 +214,21 @@ func TestNoRemoteInvalidate(t *testing.T) {
 // R263, T79: of several keys the server ends one, and the client all others and
 // only those; each exactly once.
 func TestOneKeyEach(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		w.serve(echo{[]int{2000, 1500}}, nil)
-		c := w.dial(nil)
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		w.Serve(echo{[]int{2000, 1500}}, nil)
+		c := w.Dial(nil)
 		for try := range uint32(3) {
 			e := callHeader(try, 0)
-			e.opaque("item", pattern(4000, 1))
+			e.opaque("item", rdmaiotest.Pattern(4000, 1))
 			call := &rdmaio.Call{Message: e.message(), Results: [][]byte{make([]byte, 2000), make([]byte, 2000)}, ReplyBuf: make([]byte, 4000)}
-			mark := len(w.rec.Events())
+			mark := len(w.History.Events())
 			if _, err := c.Call(context.Background(), call); err != nil {
 				t.Fatal(err)
 			}
-			list := w.since(mark)
+			list := w.Since(mark)
 			keysEnded(t, list, 4)
-			own := count(list, func(e *trace.Event) bool { return e.Device == "client" && e.Kind == trace.Invalidate })
-			theirs := count(list, func(e *trace.Event) bool { return e.Device == "client" && e.InvalidateRKey != 0 })
+			own := rdmaiotest.Count(list, func(e *trace.Event) bool { return e.Device == "client" && e.Kind == trace.Invalidate })
+			theirs := rdmaiotest.Count(list, func(e *trace.Event) bool { return e.Device == "client" && e.InvalidateRKey != 0 })
 			if own != 3 || theirs != 1 {
 				t.Errorf("%d keys ended by the client, %d by the server", own, theirs)
 			}
@@ -263,12 +266,12 @@ func TestPoorDevices(t *testing.T) {
 		{"keys of the client cannot be ended", poor{nil, 8, false}, poor{nil, 8, true}, 4096, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			c.client.Device, c.server.Device = w.client, w.server
-			w.client, w.server = c.client, c.server
+			w := rdmaiotest.New(t)
+			c.client.Device, c.server.Device = w.Client, w.Server
+			w.Client, w.Server = c.client, c.server
 			f := &file{t: t}
-			s := w.serve(f, inline(4096, 4096))
-			conn := w.dial(inline(4096, 4096))
+			s := w.Serve(f, inline(4096, 4096))
+			conn := w.Dial(inline(4096, 4096))
 			writes(t, conn, f)
 			reads(t, conn, f)
 			for _, sc := range append(s.Conns(), conn) {
@@ -282,9 +285,9 @@ func TestPoorDevices(t *testing.T) {
 
 // T125, R331, A30, B22: what a server makes of private data, and what it says itself, at offset 0.
 func TestPeersPrivateData(t *testing.T) {
-	overEach(t, func(t *testing.T, w *world) {
-		s := w.serve(&file{t: t}, inline(8192, 4096))
-		most := w.client.Attributes().MaxPrivateData
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		s := w.Serve(&file{t: t}, inline(8192, 4096))
+		most := w.Client.Attributes().MaxPrivateData
 		for _, c := range []struct {
 			name, private string
 			send, recv    int
@@ -299,11 +302,11 @@ func TestPeersPrivateData(t *testing.T) {
 			{"at offset 7", "f6ab0e1802f6ab f6ab0e180101 0303", 4096, 4096, true},
 			{"at the end", strings.Repeat("ee", most-8) + "f6ab0e180101 0001", 2048, 1024, true},
 			{"cut off at the end", strings.Repeat("ee", most-4) + "f6ab0e18", 1024, 1024, false},
-			{"random bytes", hex.EncodeToString(pattern(most, 1)), 1024, 1024, false},
-			{"other random bytes", hex.EncodeToString(pattern(most-1, 2)), 1024, 1024, false},
+			{"random bytes", hex.EncodeToString(rdmaiotest.Pattern(most, 1)), 1024, 1024, false},
+			{"other random bytes", hex.EncodeToString(rdmaiotest.Pattern(most-1, 2)), 1024, 1024, false},
 		} {
-			p := peertest.New(t, w.client)
-			info, err := w.client.Dial(context.Background(), w.addr, p.QP, &verbs.ConnParams{PrivateData: unhex(t, c.private)})
+			p := peertest.New(t, w.Client)
+			info, err := w.Client.Dial(context.Background(), w.Addr, p.QP, &verbs.ConnParams{PrivateData: peertest.Bytes(t, c.private)})
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
@@ -321,7 +324,7 @@ func TestPeersPrivateData(t *testing.T) {
 				t.Errorf("%s: no connection with %d out, %d in, invalidate %v", c.name, c.send, c.recv, c.inv)
 			}
 			// What it advertised it takes, whatever the peer said: at once, and as the first message.
-			big := unhex(t, msg(""))
+			big := peertest.Bytes(t, msg(""))
 			p.Send(append(big, make([]byte, 4096-len(big))...))
 			if got := p.Message(2 * time.Second); len(got) == 0 {
 				t.Errorf("%s: a message of 4096 bytes was not answered", c.name)
@@ -340,13 +343,13 @@ func TestPeersPrivateData(t *testing.T) {
 // B19, R264: a server that ends the key of another Call in flight loses the connection: both Calls
 // fail, neither memory is the peer's any more.
 func TestServerEndsAnothersKey(t *testing.T) {
-	w := newWorld(t)
-	ln, err := w.server.Listen(context.Background(), "there")
+	w := rdmaiotest.New(t)
+	ln, err := w.Server.Listen(context.Background(), "there")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	p := peertest.New(t, w.server)
+	p := peertest.New(t, w.Server)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -355,14 +358,14 @@ func TestServerEndsAnothersKey(t *testing.T) {
 			if got := hex.EncodeToString(req.PrivateData()); got != "f6ab0e1801010000" {
 				t.Errorf("the client says %s", got)
 			}
-			_, err = req.Accept(context.Background(), p.QP, &verbs.ConnParams{PrivateData: unhex(t, "f6ab0e180101 0303")})
+			_, err = req.Accept(context.Background(), p.QP, &verbs.ConnParams{PrivateData: peertest.Bytes(t, "f6ab0e180101 0303")})
 		}
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		p.Message(2 * time.Second)
-		p.Send(unhex(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
+		p.Send(peertest.Bytes(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
 		first, second := p.Message(2*time.Second), p.Message(2*time.Second)
 		if len(first) < 32 || len(second) < 32 {
 			t.Error("two Calls did not come")
@@ -376,7 +379,7 @@ func TestServerEndsAnothersKey(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	if _, err := c.Call(context.Background(), nullCall(1, 40)); err != nil {
 		t.Fatal(err)
 	}
@@ -403,13 +406,13 @@ func TestServerEndsAnothersKey(t *testing.T) {
 // connection where it does not (R289, R290).
 func TestLateReplyEndsKey(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
-		w := newWorld(t)
+		w := rdmaiotest.New(t)
 		h := silent{make(chan *rdmaio.Request, 1)}
-		w.serve(h, nil)
+		w.Serve(h, nil)
 		if fixed {
-			w.client = fixedKeys{w.client}
+			w.Client = fixedKeys{w.Client}
 		}
-		c := w.dial(nil)
+		c := w.Dial(nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -123,9 +124,9 @@ func putTogether(t *testing.T, p *peertest.Peer, o *offers) []byte {
 // (R61); the counts of arrays, and of arrays in arrays, stay in the stream (R49, R50); the rest may go by a chunk too,
 // eligible or not (R46), with all its roundup (R95); a reply chunk goes with any Call (R96). What has no
 // items is never reduced (R45): so credentials, and messages under GSS integrity or privacy, go whole (R305, R306, T61).
-func TestCallsOnTheWire(t *testing.T) { overEach(t, callsOnTheWire) }
+func TestCallsOnTheWire(t *testing.T) { rdmaiotest.Each(t, callsOnTheWire) }
 
-func callsOnTheWire(t *testing.T, w *world) {
+func callsOnTheWire(t *testing.T, w *rdmaiotest.World) {
 	p, c := dialRaw(w, &rdmaio.Config{SegmentSize: 3000})
 	xid := uint32(1)
 	for _, s := range []struct {
@@ -147,10 +148,10 @@ func callsOnTheWire(t *testing.T, w *world) {
 		{name: "items in a long Call", inline: 3000, items: []int{6001, 3}, results: []int{10, 20}, replyBuf: 9000, long: true, chunks: 2, replyDue: true},
 	} {
 		e := callHeader(xid, 0)
-		e.buf = append(e.buf, pattern(s.inline, 1)...)
+		e.buf = append(e.buf, rdmaiotest.Pattern(s.inline, 1)...)
 		e.words(uint32(len(s.items)))
 		for i, n := range s.items {
-			e.opaque("item", pattern(n, uint64(i)))
+			e.opaque("item", rdmaiotest.Pattern(n, uint64(i)))
 		}
 		call := &rdmaio.Call{Message: e.message()}
 		for _, n := range s.results {
@@ -166,7 +167,7 @@ func callsOnTheWire(t *testing.T, w *world) {
 		}()
 		got := p.Message(2 * time.Second)
 		if len(got) < 28 || !bytes.Equal(got[:8], append(e.buf[:4:4], 0, 0, 0, 1)) {
-			t.Fatalf("%s: header %x", s.name, got)
+			t.Fatalf("%s: header %v", s.name, got)
 		}
 		o := readOffers(t, got)
 		if diff := cmp.Diff(whole(call.Message), putTogether(t, p, &o)); diff != "" {
@@ -242,9 +243,9 @@ func unusedReply(call []byte, o *offers, rpc []byte) []byte {
 
 // T67, R53, R81: a result shorter than the count in the stream is refused, and no bytes that were there before are handed up.
 // R83: a returned length that includes the roundup is accepted.
-func TestResultTooShort(t *testing.T) { overEach(t, resultTooShort) }
+func TestResultTooShort(t *testing.T) { rdmaiotest.Each(t, resultTooShort) }
 
-func resultTooShort(t *testing.T, w *world) {
+func resultTooShort(t *testing.T, w *rdmaiotest.World) {
 	p, c := dialRaw(w, nil)
 	for i, count := range []uint32{100, 104, 96, 97} {
 		buf := bytes.Repeat([]byte("stale "), 100)
@@ -258,7 +259,7 @@ func resultTooShort(t *testing.T, w *world) {
 		}()
 		got := p.Message(2 * time.Second)
 		o := readOffers(t, got)
-		data := pattern(100, 1)
+		data := rdmaiotest.Pattern(100, 1)
 		p.Write(o.writes[0][0].key, o.writes[0][0].at, data)
 		e := replyHeader(uint32(i))
 		e.words(0, 0, count, 1, count)
@@ -285,16 +286,16 @@ func resultTooShort(t *testing.T, w *world) {
 
 // R103, R96: whatever a reply grows to, for a larger verifier say, up to the length of ReplyBuf it comes: inline or by the reply
 // chunk, around the threshold.
-func TestReplyOfAnySize(t *testing.T) { overEach(t, replyOfAnySize) }
+func TestReplyOfAnySize(t *testing.T) { rdmaiotest.Each(t, replyOfAnySize) }
 
-func replyOfAnySize(t *testing.T, w *world) {
+func replyOfAnySize(t *testing.T, w *rdmaiotest.World) {
 	size := 0
-	w.serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		e := replyHeader(binary.BigEndian.Uint32(r.Message))
-		e.buf = append(e.buf, pattern(size-24, 1)...)
+		e.buf = append(e.buf, rdmaiotest.Pattern(size-24, 1)...)
 		r.Reply(e.message(), nil)
 	}), nil)
-	c := w.dial(nil)
+	c := w.Dial(nil)
 	xid := uint32(0)
 	for room := 1024 - 28 - 40; room <= 1024+400; room += 20 {
 		for _, size = range []int{24, 24 + 400, room - 4, room} { // 400 bytes is the largest verifier (RFC 5531 §8.2)
@@ -302,7 +303,7 @@ func replyOfAnySize(t *testing.T, w *world) {
 			call := nullCall(xid, 40)
 			call.ReplyBuf = make([]byte, room)
 			reply, err := c.Call(context.Background(), call)
-			if err != nil || len(reply.Message) != size || !bytes.Equal(reply.Message[24:], pattern(size-24, 1)) {
+			if err != nil || len(reply.Message) != size || !bytes.Equal(reply.Message[24:], rdmaiotest.Pattern(size-24, 1)) {
 				t.Fatalf("%d bytes with room for %d: %v", size, room, err)
 			}
 		}
@@ -311,9 +312,9 @@ func replyOfAnySize(t *testing.T, w *world) {
 
 // T81, R8: a key is good on the connection that it was given to, and on no other: there it breaks that one,
 // touches nothing, and the Call goes on.
-func TestKeyOfAnotherConnection(t *testing.T) { overEach(t, keyOfAnotherConnection) }
+func TestKeyOfAnotherConnection(t *testing.T) { rdmaiotest.Each(t, keyOfAnotherConnection) }
 
-func keyOfAnotherConnection(t *testing.T, w *world) {
+func keyOfAnotherConnection(t *testing.T, w *rdmaiotest.World) {
 	p, c := dialRaw(w, nil)
 	for i, use := range []func(q *peertest.Peer, s segment){
 		func(q *peertest.Peer, s segment) { q.Write(s.key, s.at, []byte("not yours")) },
@@ -351,9 +352,9 @@ func keyOfAnotherConnection(t *testing.T, w *world) {
 }
 
 // T82, R301: nobody who saw a key finds the next one by 2^16 tries around it, nor by the difference of the last two.
-func TestKeysAreNoSequence(t *testing.T) { overEach(t, keysAreNoSequence) }
+func TestKeysAreNoSequence(t *testing.T) { rdmaiotest.Each(t, keysAreNoSequence) }
 
-func keysAreNoSequence(t *testing.T, w *world) {
+func keysAreNoSequence(t *testing.T, w *rdmaiotest.World) {
 	p, c := dialRaw(w, nil)
 	var keys []uint32
 	seen := make(map[uint32]bool)
@@ -394,7 +395,7 @@ func TestTamperedReplies(t *testing.T) {
 	const words = 96 / 4
 	for at := range words {
 		for _, v := range []uint32{0, 1, 4, 0x7fffffff, 0xffffffff} {
-			w := newWorld(t)
+			w := rdmaiotest.New(t)
 			p, c := dialRaw(w, nil)
 			all := bytes.Repeat([]byte{0xa5}, 3*2048)
 			call := readCall(7, 0, all[2048:4096])
@@ -433,9 +434,9 @@ func TestTamperedReplies(t *testing.T) {
 }
 
 // T7: an ERROR's grant counts as a Reply's does: more Calls may go out, or fewer.
-func TestGrantOfError(t *testing.T) { overEach(t, grantOfError) }
+func TestGrantOfError(t *testing.T) { rdmaiotest.Each(t, grantOfError) }
 
-func grantOfError(t *testing.T, w *world) {
+func grantOfError(t *testing.T, w *rdmaiotest.World) {
 	p, c := dialRaw(w, &rdmaio.Config{Credits: 8})
 	errs := make(chan error, 20)
 	for xid := range uint32(12) {

@@ -78,8 +78,8 @@ func New(t testing.TB, dev verbs.Device) *Peer {
 	return p
 }
 
-// Bytes reads hexadecimal digits, between which there may be spaces.
-func Bytes(t testing.TB, text string) []byte {
+// Bytes parses hexadecimal digits with spaces between them.
+func Bytes(t testing.TB, text string) Raw {
 	t.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil {
@@ -177,8 +177,8 @@ func (p *Peer) post(wr verbs.SendWR) bool {
 	return true
 }
 
-// Message waits for the next one and posts its Receive again; nil if none came in time.
-func (p *Peer) Message(wait time.Duration) []byte {
+// Message returns the next message, and posts its Receive again. It returns nil if none comes in time.
+func (p *Peer) Message(wait time.Duration) Raw {
 	p.t.Helper()
 	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < Recvs }, wait)
 	if !ok || wc.Status != verbs.StatusSuccess {

@@ -1,16 +1,17 @@
-package rdmaio_test
+package rdmaiotest
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// R13, R304, T85: the canary of the watch over all tests here: each rule broken is seen, and raw peers may do what they like.
-func TestWatchSees(t *testing.T) {
+// R13, R304, T85: the oracle reports each rule that is broken, and raw peers may break all.
+func TestOracle(t *testing.T) {
 	const (
 		none  = "00000000 00000000 00000000 "
 		call  = "00000001 00000000"
@@ -18,7 +19,7 @@ func TestWatchSees(t *testing.T) {
 	)
 	head := func(proc string) string { return "00000001 00000001 00000001 " + proc + " " }
 	ev := func(kind trace.Kind, hex string) trace.Event {
-		return trace.Event{Device: "client", QP: 1, Kind: kind, Opcode: verbs.Send, WCOpcode: verbs.WCRecv, Head: string(unhex(t, hex))}
+		return trace.Event{Device: "client", QP: 1, Kind: kind, Opcode: verbs.Send, WCOpcode: verbs.WCRecv, Head: string(peertest.Bytes(t, hex))}
 	}
 	send := func(hex string) trace.Event { return ev(trace.PostSend, hex) }
 	got := func(hex string) trace.Event { return ev(trace.Complete, hex) }
@@ -34,46 +35,46 @@ func TestWatchSees(t *testing.T) {
 		list []trace.Event
 		want string // part of the error
 	}{
-		"good":                          {[]trace.Event{recv, rd, send(head("00000000") + reads + call), got(head("00000000") + none + reply), ended}, ""},
-		"a key left":                    {[]trace.Event{recv, rd}, "live at the end"},
-		"a key that never was":          {[]trace.Event{recv, send(head("00000000") + reads + call)}, "not live"},
-		"a key that has ended":          {[]trace.Event{recv, rd, ended, send(head("00000000") + reads + call)}, "not live"},
-		"another right":                 {[]trace.Event{recv, wr, send(head("00000000") + reads + call)}, "rights"},
-		"more rights than needed":       {[]trace.Event{recv, reg(anyAccess), send(head("00000000") + reads + call)}, "rights"},
-		"more than the key has":         {[]trace.Event{recv, rd, send(strings.Replace(head("00000000")+reads+call, "00000011 00000008", "00000011 00000009", 1))}, "which has"},
-		"two RPCs by one key":           {[]trace.Event{recv, recv, rd, send(head("00000000") + reads + call), got(head("00000000") + none + reply), send("00000002 00000001 00000001 00000000 " + reads + "00000002 00000000")}, "offer the same key"},
-		"a key ended that nobody gave":  {[]trace.Event{recv, {Device: "client", QP: 1, Kind: trace.Complete, WCOpcode: verbs.WCRecv, InvalidateRKey: 5}}, "nobody's"},
-		"no header":                     {[]trace.Event{recv, send("00000001 00000001 00000001")}, "no good header"},
-		"half a list":                   {[]trace.Event{recv, send(head("00000001") + reads[:40])}, "no good header"},
+		"good":                    {[]trace.Event{recv, rd, send(head("00000000") + reads + call), got(head("00000000") + none + reply), ended}, ""},
+		"a key left":              {[]trace.Event{recv, rd}, "live at the end"},
+		"a key that never was":    {[]trace.Event{recv, send(head("00000000") + reads + call)}, "not live"},
+		"a key that has ended":    {[]trace.Event{recv, rd, ended, send(head("00000000") + reads + call)}, "not live"},
+		"another right":           {[]trace.Event{recv, wr, send(head("00000000") + reads + call)}, "rights"},
+		"more rights than needed": {[]trace.Event{recv, reg(AnyAccess), send(head("00000000") + reads + call)}, "rights"},
+		"more than the key has":   {[]trace.Event{recv, rd, send(strings.Replace(head("00000000")+reads+call, "00000011 00000008", "00000011 00000009", 1))}, "which covers"},
+		"two RPCs by one key":     {[]trace.Event{recv, recv, rd, send(head("00000000") + reads + call), got(head("00000000") + none + reply), send("00000002 00000001 00000001 00000000 " + reads + "00000002 00000000")}, "offer the same key"},
+		"a key invalidated that was never offered": {[]trace.Event{recv, {Device: "client", QP: 1, Kind: trace.Complete, WCOpcode: verbs.WCRecv, InvalidateRKey: 5}}, "was not given"},
+		"no header":                     {[]trace.Event{recv, send("00000001 00000001 00000001")}, "without a good header"},
+		"half a list":                   {[]trace.Event{recv, send(head("00000001") + reads[:40])}, "without a good header"},
 		"an answer to an ERROR":         {[]trace.Event{recv, accept, got(head("00000004") + "00000002"), recv, send(head("00000004") + "00000002")}, "not to be answered"},
 		"an answer to garbage":          {[]trace.Event{recv, recv, accept, got(head("00000009")), send(head("00000004") + "00000002")}, ""},
 		"two answers to garbage":        {[]trace.Event{recv, recv, accept, got(head("00000009")), send(head("00000004") + "00000002"), send(head("00000004") + "00000002")}, "not to be answered"},
 		"an answer to less than a head": {[]trace.Event{recv, recv, accept, got("00000001 00000001"), send(head("00000004") + "00000002")}, "not to be answered"},
-		"two Calls at first":            {[]trace.Event{recv, recv, send(head("00000000") + none + call), send("00000002 00000001 00000001 00000000 " + none + "00000002 00000000")}, "2 Calls out"},
+		"two Calls at first":            {[]trace.Event{recv, recv, send(head("00000000") + none + call), send("00000002 00000001 00000001 00000000 " + none + "00000002 00000000")}, "2 Calls outstanding"},
 	} {
-		w := newWatch()
+		o := newOracle()
 		for i := range c.list {
-			w.event(&c.list[i])
+			o.event(&c.list[i])
 		}
-		err := w.result()
+		err := o.result()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	// A raw peer, with a bad message and a key that stays.
-	w := newWatch()
-	d := watched{w: w, name: "client"}
+	o := newOracle()
+	d := device{o: o, name: "client"}
 	d.ExemptQP(1)
 	d.ExemptKey(0x11)
 	for _, e := range []trace.Event{rd, send("00")} {
-		w.event(&e)
+		o.event(&e)
 	}
-	if err := w.result(); err != nil {
+	if err := o.result(); err != nil {
 		t.Errorf("a raw peer: %v", err)
 	}
 	// Poison, as a device gives it.
-	dev := newWorld(t)
-	pd, err := dev.client.AllocPD()
+	dev := New(t)
+	pd, err := dev.Client.AllocPD()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,11 +86,11 @@ func TestWatchSees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if clean(verbs.SGE{MR: mr, Offset: 3, Length: 20}) == nil {
-		t.Error("poison was not seen")
+	if checkFilled(verbs.SGE{MR: mr, Offset: 3, Length: 20}) == nil {
+		t.Error("poison was not noticed")
 	}
 	clear(b[:16])
-	if err := clean(verbs.SGE{MR: mr, Length: 16}); err != nil {
+	if err := checkFilled(verbs.SGE{MR: mr, Length: 16}); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(mr.Deregister(), pd.Free(b), pd.Close()); err != nil {
