@@ -1,6 +1,7 @@
-// Package peertest is a peer for tests that speaks verbs only, so that it can break every rule above them: it sends
-// messages as they are written in a test, in hexadecimal, uses any key for any RDMA operation, and keeps a
-// record of all that is done to its own memory. It works over every provider.
+// Package peertest is a peer for tests that speaks verbs only, so that it can break every rule
+// above them: it sends messages as they are written in a test, in hexadecimal, uses any key for any
+// RDMA operation, and keeps a record of all that is done to its own memory. It works over every
+// provider.
 //
 //	p := peertest.New(t, dev)
 //	p.Dial(dev, addr, nil)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what an RPC-over-RDMA version 1 message carries, as far as its bytes tell.
+// Kind is the kind of an RPC-over-RDMA version 1 message, as far as its bytes show.
 type Kind string
 
 // The kinds of messages.
@@ -17,8 +17,9 @@ const (
 	Done  Kind = "RDMA_DONE"
 )
 
-// Message is what a message says in its header (RFC 8166 §4.1). It is parsed from the document alone, without the
-// generated code or anything else of the transport, so that tests can hold these against it.
+// Message is the header of a message (RFC 8166 §4.1). It is parsed from the document
+// alone, without the generated code or anything else of the transport, so that tests can hold these
+// against it.
 type Message struct {
 	XID, Credit uint32
 	Kind        Kind
@@ -37,8 +38,8 @@ type Segment struct {
 	Addr        uint64
 }
 
-// Parse parses the first bytes of a message. They must include its header and, of RDMA_MSG, the XID and direction
-// of the RPC message. With an error, the result has what stands before the fault.
+// Parse parses the first bytes of a message. They must include its header and, of RDMA_MSG, the XID
+// and direction of the RPC message. With an error, the result has the fields before the fault.
 func Parse(b string) (m Message, err error) {
 	p := parser{b: b}
 	m.XID, m.Credit = p.word(0), p.word(8)
@@ -124,7 +125,8 @@ func (p *parser) lists(m *Message) {
 	}
 }
 
-// direction tells Calls from Replies: by the RPC message, or of RDMA_NOMSG by the read list, which only a Call has.
+// direction distinguishes Calls from Replies: by the RPC message, or of RDMA_NOMSG by the read
+// list, which only a Call has.
 func (p *parser) direction(m *Message) {
 	m.Kind = Reply
 	if m.Long {
@@ -180,7 +182,7 @@ func (s Segment) String() string {
 // Raw is a message as its bytes are.
 type Raw []byte
 
-// String returns the header in words, or the bytes and what is wrong with them.
+// String returns the header in words, or the bytes and their fault.
 func (r Raw) String() string {
 	m, err := Parse(string(r))
 	if err != nil {

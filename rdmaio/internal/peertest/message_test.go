@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 )
 
-// Messages worked out by hand from RFC 8166 §4.1 print as what they are, and less than a fixed header says so.
+// Messages worked out by hand from RFC 8166 §4.1 print as what they are, and less than a fixed
+// header says so.
 func TestMessage(t *testing.T) {
 	const (
 		msg   = "00000001 00000001 00000020 00000000 "

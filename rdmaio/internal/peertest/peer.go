@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Recvs and Size are how many Receives a Peer has posted, and how large a message each of them takes.
+// Recvs and Size are how many Receives a Peer has posted, and how large a message each of them
+// takes.
 const (
 	Recvs = 16
 	Size  = 4096
@@ -37,7 +38,8 @@ type Peer struct {
 	tell  exempter
 }
 
-// exempter is a device that watches what its users do. It is told which objects are a Peer's, for whom no rule holds.
+// exempter is a device that watches what its users do. It is told which objects are a Peer's, for
+// whom no rule holds.
 type exempter interface {
 	ExemptQP(num uint32)
 	ExemptKey(key uint32)
@@ -103,7 +105,8 @@ func (p *Peer) Dial(dev verbs.Dialer, addr string, private []byte) []byte {
 	return info.PrivateData
 }
 
-// Accept takes the next connection. It may run on a goroutine of its own; false says that none came.
+// Accept takes the next connection. It may run on a goroutine of its own; false says that none
+// came.
 func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
 	req, err := ln.Accept(context.Background())
 	if err == nil {
@@ -177,7 +180,8 @@ func (p *Peer) post(wr verbs.SendWR) bool {
 	return true
 }
 
-// Message returns the next message, and posts its Receive again. It returns nil if none comes in time.
+// Message returns the next message, and posts its Receive again. It returns nil if none comes in
+// time.
 func (p *Peer) Message(wait time.Duration) Raw {
 	p.t.Helper()
 	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < Recvs }, wait)

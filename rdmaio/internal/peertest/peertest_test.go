@@ -46,8 +46,8 @@ func pair(t *testing.T, addr string, open func(name string) (verbs.Device, error
 	return a, b
 }
 
-// What a peer sends arrives as it is, what is done to its memory is on record, and what it must not do
-// costs the connection.
+// What a peer sends arrives as it is, what is done to its memory is on record, and what it must not
+// do costs the connection.
 func TestPeer(t *testing.T) {
 	network := mem.New(nil)
 	for name, c := range map[string]struct {

@@ -8,10 +8,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// poison fills memory from Alloc, so that memory which was never written is noticed when it is sent (T85).
+// poison fills memory from Alloc, so that memory which was never written is noticed when it is sent
+// (T85).
 var poison = []byte{0xdb, 0x5e, 0xed, 0x0b, 0xad, 0xca, 0xfe, 0x99}
 
-// device is a device whose memory is poisoned, and which checks what is sent.
+// device poisons the memory that it allocates, and checks all memory that is sent.
 type device struct {
 	verbs.Device
 	o    *oracle
@@ -112,7 +113,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	return q.QueuePair.PostSend(wrs)
 }
 
-// checkFilled looks for poison in what is about to be sent.
+// checkFilled looks for poison in memory that is about to be sent.
 func checkFilled(s verbs.SGE) error {
 	if s.MR == nil || s.Length == 0 {
 		return nil

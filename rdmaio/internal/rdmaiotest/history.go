@@ -15,8 +15,8 @@ func (w *World) Mark() int {
 	return len(w.History.Events())
 }
 
-// Since returns the events from number n on that move messages, data or keys. Polling and waiting are left out, and
-// the rest is numbered anew.
+// Since returns the events from number n on that move messages, data or keys. Polling and waiting
+// are left out, and the rest is numbered again from 1.
 func (w *World) Since(n int) (list []trace.Event) {
 	w.settle()
 	for _, e := range w.History.Events()[n:] {

@@ -10,16 +10,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// Ledger counts credits, Calls and Receives of one end of a connection, in both directions, and reports what the end
-// sends against the rules (RFC 8166 §3.3.1, RFC 8167 §4):
+// Ledger counts credits, Calls and Receives of one end of a connection, in both directions, and
+// reports what the end sends against the rules (RFC 8166 §3.3.1, RFC 8167 §4):
 //
-//   - no more of its Calls are outstanding than the last grant, one before the first, and no XID is outstanding twice
-//     (R127, R128, R266, R269)
+//   - no more of its Calls are outstanding than the last grant, one before the first, and no XID is
+//     outstanding twice (R127, R128, R266, R269)
 //   - each Call that it receives has at most one answer, and nothing else has one (R274)
-//   - a grant is at least one, at most what that Call asked for, and backed: there is a Receive for each Call that is
-//     granted and not in progress, and for each Reply to come (R129, R132, R133, R270, R271)
+//   - a grant is at least one, at most what that Call asked for, and backed: there is a Receive for
+//     each Call that is granted and not in progress, and for each Reply to come (R129, R132, R133,
+//     R270, R271)
 //
-// It knows the documents and the bytes of messages only: the engine's account of credits is a second one on purpose.
+// It knows the documents and the bytes of messages only: the engine's account of credits is a
+// second one on purpose.
 type Ledger struct {
 	Calls, Replies  int // sent, received
 	MostOutstanding int // Calls at a time
@@ -105,8 +107,8 @@ func (l *Ledger) kind(m *peertest.Message, accepted bool) peertest.Kind {
 	return m.Kind
 }
 
-// garbage counts a message that cannot be parsed. It belongs to the forward direction, where it is answered, or ends
-// a Call.
+// garbage counts a message that cannot be parsed. It belongs to the forward direction, where it is
+// answered, or ends a Call.
 func (l *Ledger) garbage(b string) {
 	if len(b) < 16 {
 		return

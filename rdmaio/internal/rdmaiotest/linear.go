@@ -13,9 +13,10 @@ type Swap struct {
 // MaxSwaps is the largest number of operations in a history.
 const MaxSwaps = 64
 
-// Linearizable reports whether there is an order of the operations in which each takes effect at one moment between
-// its begin and its end, and returns what was in the register then (Herlihy and Wing, 1990). The register starts at 0.
-// The search visits each pair of operations done and register value once.
+// Linearizable reports whether there is an order of the operations in which each takes effect at
+// one moment between its begin and its end, and returns the value that the register has then
+// (Herlihy and Wing, 1990). The register starts at 0. The search visits each pair of operations
+// done and register value once.
 func Linearizable(h []Swap) bool {
 	type state struct {
 		done  uint64 // operations that took effect

@@ -2,7 +2,7 @@ package rdmaiotest
 
 import "testing"
 
-// The search tells histories that are linearizable from those that are not.
+// The search finds each history that is linearizable, and no other.
 func TestLinearizable(t *testing.T) {
 	for name, c := range map[string]struct {
 		h    []Swap

@@ -9,23 +9,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// oracle sees each event of both devices as it comes. It has a [Ledger] for each end of a connection, and these rules
-// besides:
+// oracle sees each event of both devices as it comes. It has a [Ledger] for each end of a
+// connection, and these rules besides:
 //
-//   - a key in a header is live, has the one right that its chunk needs, covers its segment, and is of no other RPC
-//     (R304)
-//   - a peer invalidates no key but those that it was given, and no key is live when all connections are closed (R285)
+//   - a key in a header is live, has the one right that its chunk needs, covers its segment, and is
+//     of no other RPC (R304)
+//   - a peer invalidates no key but those that it was given, and no key is live when all
+//     connections are closed (R285)
 //   - each header received has at most one answer, and an RDMA_ERROR has none
 //   - memory that was never filled is not sent (T85): see poison
 //
-// The queue pairs and keys of raw peers are exempt. The test fails at its end with the first rule that was broken.
+// The queue pairs and keys of raw peers are exempt. The test fails at its end with the first rule
+// that was broken.
 type oracle struct {
 	mu      sync.Mutex
 	legacy  bool // RDMA_NOMSG with a read list from the side that accepted is a Reply
 	ledgers map[object]*Ledger
 	keys    map[object]*liveKey
-	// offered has all keys that ever were: a Call whose connection ends invalidates its keys before it hears that the
-	// peer did so.
+	// offered has all keys that ever were: a Call whose connection ends invalidates its keys before
+	// it hears that the peer did so.
 	offered             map[object]bool
 	exemptQPs, exempted map[object]bool // of raw peers: queue pairs, keys
 	first               error

@@ -11,8 +11,8 @@ import (
 	wire "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// SocketPeer is a peer on a bare socket, without a device, queues or credits. It knows the format of rdmatcp's
-// segments and can write anything in them.
+// SocketPeer is a peer on a bare socket, without a device, queues or credits. It knows the format
+// of rdmatcp's segments and can write anything in them.
 type SocketPeer struct {
 	Conn net.Conn
 	ID   uint64 // the connection's, in each segment

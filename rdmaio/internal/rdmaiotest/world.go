@@ -25,7 +25,7 @@ type World struct {
 	Client, Server verbs.Device
 	ServerMem      *mem.Device     // the server's device without the trace; nil over another provider
 	History        *trace.Recorder // the events of both devices
-	Heads          bool            // the history has the first bytes of messages
+	Heads          bool            // keep the first bytes of messages
 
 	oracle *oracle
 	settle func() // waits until both ends have nothing left to do, where that can be known
@@ -33,9 +33,12 @@ type World struct {
 
 // Options selects what a World is made of. The zero value is memory, traced.
 type Options struct {
-	TCP  *rdmatcp.Config                                // not nil: loopback TCP, with this configuration
-	Wrap func(name string, d verbs.Device) verbs.Device // wraps the devices "client" and "server" below the trace
-	Bare bool                                           // no trace, no oracle, no limit of time
+	// TCP, if not nil, selects loopback TCP with this configuration.
+	TCP *rdmatcp.Config
+	// Wrap, if not nil, wraps the devices "client" and "server" below the trace.
+	Wrap func(name string, d verbs.Device) verbs.Device
+	// Bare leaves out the trace, the oracle and the limit of time.
+	Bare bool
 }
 
 // New makes a World over memory, with keys that are the same in each run.
@@ -50,8 +53,8 @@ func NewTCP(t testing.TB) *World {
 	return NewWith(t, Options{TCP: &rdmatcp.Config{}})
 }
 
-// NewWith makes a World. Its devices are closed at the end of the test, which fails if anything of theirs is still
-// open (R285).
+// NewWith makes a World. Its devices are closed at the end of the test, which fails if anything of
+// theirs is still open (R285).
 func NewWith(t testing.TB, o Options) *World {
 	t.Helper()
 	w := &World{T: t, ListenAddr: "there", Addr: "there", oracle: newOracle(), settle: func() {}}
@@ -124,8 +127,9 @@ func (w *World) observe() func(name string, d verbs.Device) verbs.Device {
 	return func(name string, d verbs.Device) verbs.Device { return device{tr.Device(d), w.oracle, name} }
 }
 
-// limitTime removes the devices from a test that runs for more than a minute, or what PATIENCE says: so a Call that
-// hangs fails that test, and not the whole run. In a bubble of package synctest the runtime finds deadlocks.
+// limitTime removes the devices from a test that runs for more than a minute, or what PATIENCE
+// says: so a Call that hangs fails that test, and not the whole run. In a bubble of package
+// synctest the runtime finds deadlocks.
 func (w *World) limitTime(remove func()) (stop func()) {
 	if time.Now().Year() < 2020 { // a bubble's clock begins in 2000
 		return func() {}
@@ -170,8 +174,8 @@ func EachSteady(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
 }
 
-// Steady runs a test over memory in a bubble of package synctest. Mark and Since then wait until both ends have
-// nothing left to do.
+// Steady runs a test over memory in a bubble of package synctest. Mark and Since then wait until
+// both ends have nothing left to do.
 func Steady(t *testing.T, test func(t *testing.T, w *World)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(t)
@@ -180,9 +184,9 @@ func Steady(t *testing.T, test func(t *testing.T, w *World)) {
 	})
 }
 
-// Smallest returns a copy of a Config in which thresholds that are not set are the smallest that version 1 allows:
-// most tests have messages of a size made for those. Remote invalidation, which has more to go wrong, is on unless it
-// is set.
+// Smallest returns a copy of a Config in which thresholds that are not set are the smallest that
+// version 1 allows: most tests have messages of a size made for those. Remote invalidation, which
+// has more to go wrong, is on unless it is set.
 func Smallest(cfg *rdmaio.Config) *rdmaio.Config {
 	var c rdmaio.Config
 	if cfg != nil {
@@ -197,7 +201,7 @@ func Smallest(cfg *rdmaio.Config) *rdmaio.Config {
 	return &c
 }
 
-// Expect tells the oracle of a Config that is used without Serve or Dial.
+// Expect prepares the oracle for a Config that is used without Serve or Dial.
 func (w *World) Expect(cfg *rdmaio.Config) {
 	w.oracle.mu.Lock()
 	defer w.oracle.mu.Unlock()
@@ -245,8 +249,8 @@ func (w *World) DialRaw(t *testing.T) *peertest.Peer {
 	return p
 }
 
-// LiveKeys returns how many keys of a device peers can use, and how many of these reach the memory of a Call. The
-// others stand for memory of the pool, since their Call was cancelled.
+// LiveKeys returns how many keys of a device peers can use, and how many of these reach the memory
+// of a Call. The others stand for memory of the pool, since their Call was cancelled.
 func (w *World) LiveKeys(device string) (n, reaching int) { return w.oracle.live(device) }
 
 // AnyAccess is all rights that a peer can have.
