@@ -23,7 +23,7 @@ type World struct {
 	ListenAddr     string       // what Serve listens on
 	Addr           string       // what Dial dials; Serve sets it
 	Client, Server verbs.Device
-	ServerMem      *mem.Device     // the server's device without the trace; nil over another provider
+	ServerMem      *mem.Device     // Server without the trace; nil over another provider
 	History        *trace.Recorder // the events of both devices
 	Heads          bool            // keep the first bytes of messages
 
