@@ -80,7 +80,7 @@ check-generated: ## make everything anew in a copy without generated files, and 
 conformance: ## make docs/conformance.md and docs/rfc8166.md from the duties and the code and tests that cite them
 	$(GO) run ./tools/speccheck
 
-check-conformance: ## refuse conformance tables that are not current, and lost proofs
+check-conformance: ## refuse conformance tables that are not current, lost proofs, and proved duties that no code cites
 	$(GO) run ./tools/speccheck -check
 
 # The lower steps of the ladder of memory checks are in every test run: they come

@@ -19,12 +19,13 @@ type Call struct {
 	Message
 
 	// Results is memory for the results that the upper-layer binding makes eligible,
-	// in the order of the results, each as large as the largest result may be (R84).
+	// in the order of the results, each as large as the largest result may be (R84). The server may
+	// write to all of it, used or not (RFC 8166 §4.3.2.2; R58).
 	// An empty slice asks for that result inline.
 	Results [][]byte
 
-	// ReplyBuf is memory for the reply, as large as the largest reply may be, the
-	// Results not counted. It is offered as a reply chunk if that much would not come
+	// ReplyBuf is memory for the reply, as large as the largest reply may be, its verifier
+	// included (RFC 8166 §8.2.2.2; R103), the Results not counted. It is offered as a reply chunk if that much would not come
 	// inline. nil is right for small replies, at the price of an allocation.
 	ReplyBuf []byte
 

@@ -16,8 +16,10 @@ import (
 //	enc.Reset(buf); /* RPC header */; enc.Reduce(r, uint64(enc.Len())); /* arguments */
 //	m := rdmaio.Message{Inline: enc.Bytes(), Items: enc.Items()}
 type Message struct {
-	Inline []byte     // the message without the items and their roundup
-	Items  []xdr.Item // in order of position; Site is not looked at
+	Inline []byte // the message without the items and their roundup
+	// Items are in order of position; Site is ignored. Elements of RPCSEC_GSS are never items,
+	// and a message under integrity or privacy has none (RFC 8166 §8.2.2, §8.2.2.3; R305, R306).
+	Items []xdr.Item
 }
 
 // XID is the first word.
@@ -31,7 +33,8 @@ const (
 
 // check refuses what is no RPC message of type want, or would come out at the other
 // end as another message (R60, R62, R65). The peer could only drop such a
-// message, and the credit that it cost.
+// message, and the credit that it cost. Credentials and verifiers are the upper layer's, in both
+// directions alike (RFC 8167 §8; R282).
 func (m *Message) check(want uint32) error {
 	if len(m.Inline) < 8 || len(m.Inline)&3 != 0 {
 		return fmt.Errorf("%w: %d inline bytes, must be a multiple of 4 and hold the XID and the type (RFC 5531 §9)", ErrMessage, len(m.Inline))

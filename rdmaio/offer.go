@@ -17,7 +17,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	e.Long = false
 	e.Payload = e.Payload[:0]
 	e.ReplyTo = call.ReplyBuf[:0:len(call.ReplyBuf)]
-	chunks := c.role == engine.Requester || c.set.ReverseChunks
+	chunks := c.role == engine.Requester || c.set.ReverseChunks // RFC 8167 §5.3; R275
 	if chunks {
 		if err := c.offer(s, call); err != nil {
 			return err
@@ -61,13 +61,13 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 	if long {
 		e.Long = true
-		if err := c.fetch(s, 0, call.Inline); err != nil {
+		if err := c.fetch(s, 0, call.Inline); err != nil { // RFC 8166 §3.5.3: eligible or not; R46
 			return err
 		}
 	} else {
 		e.Payload = call.pieces(e.Payload, none)
 	}
-	for i := range call.Items {
+	for i := range call.Items { // RFC 8166 §6.1: only what the upper layer made eligible; R45
 		it := &call.Items[i]
 		if len(it.Data) == 0 {
 			continue
@@ -75,6 +75,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		if err := call.reachable(i); err != nil {
 			return err
 		}
+		// RFC 8166 §3.4.4.4, §3.4.5.2: one item, without roundup; R51, R69
 		if err := c.fetch(s, uint32(it.Position), it.Data); err != nil {
 			return err
 		}
@@ -101,7 +102,8 @@ func (c *Conn) offer(s *slot, call *Call) error {
 			return err
 		}
 	}
-	// A reply chunk is due if the largest reply does not come inline with the lists it returns (RFC 8166 §4.3.3).
+	// RFC 8166 §4.3.3: there is a reply chunk if the largest reply does not come inline, with the lists
+	// that it returns; R96
 	n := call.MaxReply
 	if n == 0 {
 		n = len(call.ReplyBuf)
@@ -156,7 +158,7 @@ func (c *Conn) access(a verbs.Access) verbs.Access {
 	return a
 }
 
-// region registers memory of a Call for the peer.
+// region registers memory of a Call for the peer, until the Call ends (RFC 8166 §8.1.3; R302).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	mr, err := c.pool.Register(buf, c.access(access))
 	if err == nil {

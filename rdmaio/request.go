@@ -164,6 +164,7 @@ func (r *Request) plan(m *Message) error {
 	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes
+	// RFC 8166 §4.3.2.3: a result without a place goes with the rest of the reply; R86, R89
 	back := func(i int) bool { return i >= len(writes) || header.Total(writes[i]) == 0 }
 	for i := range min(len(m.Items), len(writes)) {
 		if back(i) {
@@ -180,9 +181,9 @@ func (r *Request) plan(m *Message) error {
 		}
 		a.Data = append(a.Data, sge)
 	}
-	n := m.size(back)
+	n := m.size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
 	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Load().Send {
-		a.Payload = m.pieces(a.Payload, back)
+		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: with a reply chunk or without; R99
 		return nil
 	}
 	// R97, R98: the reply chunk has to be used. Its contents have all roundup bytes (R95).

@@ -1,6 +1,6 @@
 package verbs
 
-// QueuePair is one end of a reliable connection (ibv_qp of type RC).
+// QueuePair is one end of a reliable connection (ibv_qp of type RC; RFC 8166 §8.1.1; R7).
 type QueuePair interface {
 	// Num identifies the queue pair on its device, as in WC.QPNum. It is not
 	// used again soon after Close.

@@ -15,8 +15,8 @@ type edit struct {
 	added   map[int][]line // before index; len(lines) is the end
 }
 
-// apply returns the extracted lines of a file with its errata in place. Errors name the erratum and the lines of the
-// document where the text was looked for.
+// apply returns the extracted lines of a file with its errata in place, without which some documents
+// do not compile (R320). Errors name the erratum and the lines of the document it searched.
 func apply(lines []line, errata []*erratum) ([]line, error) {
 	ed := edit{lines: lines, removed: make([]string, len(lines)), added: map[int][]line{}}
 	for _, e := range errata {

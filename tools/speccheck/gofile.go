@@ -33,11 +33,14 @@ func (c *citations) goFile(name, rel string, last int) error {
 			c.product(t, last)
 		}
 	}
-	if !test {
-		return nil
-	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+		lit, ok := n.(*ast.BasicLit)
+		switch {
+		case !ok || lit.Kind != token.STRING:
+		case !test && !under(harness, dir): // a message names the section; what obeys has a comment
+			at := place{rel, g.symbol(lit.Pos()), fset.Position(lit.Pos()).Line}
+			c.product(text{at, lit.Value}, 0)
+		case test:
 			if at := g.test(lit.Pos()); at.symbol != "" {
 				c.test(text{at, lit.Value}, last)
 			}

@@ -9,7 +9,7 @@
 // for a range. In the body or the doc comment of a test, fuzz target or example, or of a case of
 // package verbstest, it proves the duty. In product code it says where the duty is obeyed. A duty
 // of behaviour is proved only by a test at an endpoint: scan.go lists the packages that have one.
-// "RFC 8166 §3.4.6" in a comment of product code cites the section.
+// "RFC 8166 §3.4.6" in a comment or a string of product code cites the section.
 //
 // With -find it prints the lines that cite a duty, or all the duties of a section.
 //
@@ -17,7 +17,8 @@
 //
 //   - A duty has lost its proof: restore a test. Only where the proof was none,
 //     -lose R7,R9 names the duties that may lose it.
-//   - A comment cites a section that does not exist.
+//   - A duty is proved and no product code cites it: cite it at the line that obeys.
+//   - Product code cites a section that does not exist.
 //   - With -check, which never writes: a table is not current.
 package main
 
@@ -88,6 +89,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if !slices.Contains(may, l.id) {
 			finding("R%d was %s by a test and is not any more: restore a test that cites it", l.id, l.was)
 		}
+	}
+	for _, id := range uncited(groups, found) {
+		finding("R%d is proved by a test, and no product code cites it: write // RFC 8166 §n; R%d at the line that obeys", id, id)
 	}
 	for _, u := range found.unknown {
 		finding("%s", u)

@@ -52,7 +52,7 @@ requirements.md says which.
   and no test shows an endpoint that does what it says.
 - *obeyed*: code cites it, no test does.
 
-A duty that was proved or encoded must stay so. "Code" is where it is obeyed:
+A duty that was proved or encoded must stay so, and code must cite each that is proved. "Code" is where it is obeyed:
 search that file for the number. ` + "`go run ./tools/speccheck -find R79`" + ` prints the lines, of code and of tests; it takes
 a section too: ` + "`-find 3.4.6`" + `.
 
@@ -190,6 +190,21 @@ func find(groups []group, found *citations, what string) (string, bool) {
 		lines(found.sections[sections[0]], "code")
 	}
 	return b.String(), ok
+}
+
+// uncited returns the duties that are proved and that no product code cites.
+func uncited(groups []group, found *citations) []int {
+	var out []int
+	for _, g := range groups {
+		for i := range g.rows {
+			r := &g.rows[i]
+			c := found.duty(r.id)
+			if st, _ := judge(r, c); st == proved && len(c.code) == 0 {
+				out = append(out, r.id)
+			}
+		}
+	}
+	return out
 }
 
 var stateRow = regexp.MustCompile(`(?m)^\| R(\d+) \| \w+ \| \w+ \| (proved|encoded) \|`)

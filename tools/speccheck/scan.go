@@ -172,8 +172,9 @@ func (c *citations) specFile(name, rel string, last int) error {
 	for i, line := range lines {
 		t := text{place{rel, "", i + 1}, line}
 		for _, next := range lines[i:] {
-			if words := strings.Fields(next); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
-				t.symbol = strings.Join(words[:min(len(words), 2)], " ")
+			directive, _, _ := strings.Cut(next, "#")
+			if words := strings.Fields(directive); len(words) > 0 {
+				t.symbol = strings.Join(words[:min(len(words), 3)], " ")
 				break
 			}
 		}

@@ -61,7 +61,7 @@ func (c *Client) Set(ctx context.Context, prog, vers uint32, at netip.AddrPort, 
 	if !at.IsValid() || at.Port() == 0 {
 		return fmt.Errorf("rpcbind: %v cannot be registered: it must be an IP address and a port", at)
 	}
-	netID, addr := oncrpc.UniversalAddr(at)
+	netID, addr := oncrpc.UniversalAddr(at) // RFC 8166 §5; R317
 	return c.change(ctx, ProcSet, &Mapping{Prog: prog, Vers: vers, NetID: String(netID), Addr: String(addr), Owner: String(owner)})
 }
 
@@ -95,7 +95,7 @@ func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (n
 		if m.Prog != prog || m.Vers != vers || string(m.NetID) != netID {
 			continue
 		}
-		at, err := oncrpc.ParseUniversalAddr(netID, string(m.Addr))
+		at, err := oncrpc.ParseUniversalAddr(netID, string(m.Addr)) // RFC 8166 §5: strictly; R317
 		if err == nil && at.Port() == 0 {
 			err = fmt.Errorf("rpcbind: program %d version %d is registered at %q: port 0 cannot be reached", prog, vers, m.Addr)
 		}

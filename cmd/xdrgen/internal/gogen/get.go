@@ -148,6 +148,7 @@ func (r *getter) bool(v place) {
 	word := r.vars.name("word")
 	r.take(4, v,
 		func(w window) jen.Code { return jen.Id(word).Op(":=").Add(w.uint32()) },
+		// A presence word, too (RFC 8166 §4.3; R28).
 		then(r.refuse(jen.Id(word).Op(">").Lit(1), "CodeBool", v.fail("CodeBool", r.at(k), jen.Uint64().Call(jen.Id(word)), jen.Lit(1)))),
 	)
 	if !r.check {

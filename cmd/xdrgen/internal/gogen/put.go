@@ -305,7 +305,7 @@ func (p *putter) array(t *ir.Type, v place) {
 		return
 	}
 	// The elements go into memory of their own where they are left out; the
-	// count stays (R47).
+	// count stays (RFC 8166 §3.4.4.1; R47). Arrays in them leave with their counts (R50).
 	size, left, buf, off := p.vars.name("size"), p.vars.name("left"), p.vars.name("bb"), p.vars.name("at")
 	s := &sizer{g: p.g, vars: p.vars, sum: size}
 	s.loop(t.Elem, v)

@@ -22,7 +22,7 @@ type takenCode struct {
 }
 
 // resolveCodes binds code points: a constant with a 32-bit number, and a type. A number
-// stands for one thing in the unit and all that it includes.
+// stands for one thing in the unit and all that it includes (R322).
 func (c *compiler) resolveCodes(u *unit) {
 	taken := map[codeKey]takenCode{}
 	for _, i := range u.imports {

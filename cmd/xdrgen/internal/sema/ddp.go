@@ -115,12 +115,12 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 		}
 	}
 	// The word before optional data stays in the stream, the data may leave it
-	// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.4; R48).
+	// (RFC 8166 §3.4.4.2; R48).
 	if u := t.Underlying(); u.Kind == ir.Optional {
 		t = u.Elem
 	}
 	switch t.Underlying().Kind {
-	case ir.Opaque, ir.String, ir.Array:
+	case ir.Opaque, ir.String, ir.Array: // RFC 8166 §3.4.4.3: no union, but what its arms hold; R49
 		return again, true
 	}
 	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
