@@ -168,7 +168,7 @@ func (f *fsx) read() {
 	f.did[kind]++
 	reply := f.do(call)
 	d := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
-	d.Advance(28)
+	d.Next(28)
 	d.ReinsertInOrder([]xdr.Site{"item"}, reply.Items)
 	first, err := takeData(d, "item")
 	var second []byte

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // This file is an upper layer: NFS version 3's READ and WRITE (RFC 1813 §3.3.6,
@@ -93,15 +94,13 @@ func readCall(xid uint32, offset uint64, buf []byte) *rdmaio.Call {
 
 // takeData reads a counted opaque that may be out of line.
 func takeData(d *xdr.Decoder, site xdr.Site) ([]byte, error) {
-	b, off := d.Input()
-	if len(b)-off < 4 {
-		return nil, xdr.Short(b, off, 4, "reply:data")
+	count, err := d.Next(4)
+	if err != nil {
+		return nil, err
 	}
-	n := int(binary.BigEndian.Uint32(b[off:]))
-	off += 4
-	d.Advance(off)
-	if d.Reinserts() {
-		data, ok, err := d.Take(site, off, n)
+	n := int(binary.BigEndian.Uint32(count))
+	if codec.Reinserts(d) {
+		data, ok, err := codec.Take(d, site, d.Offset(), n)
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +108,11 @@ func takeData(d *xdr.Decoder, site xdr.Site) ([]byte, error) {
 			return data, nil
 		}
 	}
-	if len(b)-off < xdr.Padded(n) {
-		return nil, xdr.Short(b, off, xdr.Padded(n), "reply:data")
+	b, err := d.Next(xdr.Padded(n))
+	if err != nil {
+		return nil, err
 	}
-	d.Advance(off + xdr.Padded(n))
-	return b[off : off+n], nil
+	return b[:n], nil
 }
 
 // readReply gives the data of a READ's reply.
@@ -123,7 +122,7 @@ func readReply(r *rdmaio.Reply) ([]byte, error) {
 	}
 	d := xdr.NewDecoder(r.Message, &xdr.DecoderOptions{Alias: true})
 	d.ReinsertInOrder([]xdr.Site{siteReadData}, r.Items)
-	d.Advance(24 + 16)
+	d.Next(24 + 16)
 	data, err := takeData(d, siteReadData)
 	if err != nil {
 		return nil, err

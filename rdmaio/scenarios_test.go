@@ -31,7 +31,7 @@ func (s *strict) ServeRPC(r *rdmaio.Request) {
 	d := xdr.NewDecoder(r.Message, &xdr.DecoderOptions{Alias: true})
 	err := errors.New("no RPC header")
 	if len(r.Message) >= 40 {
-		d.Advance(40)
+		d.Next(40)
 		d.ExpectAt(40, r.Placed)
 		var data []byte
 		if data, err = takeData(d, siteWriteData); err == nil {

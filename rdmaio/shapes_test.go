@@ -47,7 +47,7 @@ func (h echo) ServeRPC(r *rdmaio.Request) {
 // unecho gives the body back from a reply and its items.
 func unecho(reply *rdmaio.Reply, items int) (body []byte, err error) {
 	d := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
-	d.Advance(24)
+	d.Next(24)
 	d.ReinsertInOrder([]xdr.Site{"item"}, reply.Items)
 	for i := range items + 1 {
 		site := xdr.Site("item")

@@ -3,7 +3,7 @@
 
 package rdmaconfig
 
-import "github.com/rpcrdma/rpcrdma/runtime/xdr"
+import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
 // ReqView reads Req field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Req; see package xdr.
@@ -11,17 +11,17 @@ type ReqView []byte
 
 // MaxCallSendSize reads field maxcall_sendsize.
 func (v ReqView) MaxCallSendSize() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // MaxReplySendSize reads field maxreply_sendsize.
 func (v ReqView) MaxReplySendSize() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // MaxRDMARead reads field maxrdmaread.
 func (v ReqView) MaxRDMARead() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // ReplyView reads Reply field by field, where it lies on the wire. It is made by
@@ -30,15 +30,15 @@ type ReplyView []byte
 
 // MaxCallSendSize reads field maxcall_sendsize.
 func (v ReplyView) MaxCallSendSize() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Align reads field align.
 func (v ReplyView) Align() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // MaxRDMARead reads field maxrdmaread.
 func (v ReplyView) MaxRDMARead() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }

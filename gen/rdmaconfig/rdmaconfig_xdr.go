@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // Program CONFIG_RDMA_PROG and its procedures (RFC 5531 §12).
@@ -57,7 +58,7 @@ func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -73,8 +74,8 @@ func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -110,8 +111,8 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 12) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
@@ -123,8 +124,8 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -136,8 +137,8 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rdmaconfig.Req:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil
@@ -171,7 +172,7 @@ func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -187,8 +188,8 @@ func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -224,8 +225,8 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 12) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.MaxCallSendSize)
@@ -237,8 +238,8 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	w := b[off : off+12 : off+12]
 	v.MaxCallSendSize = binary.BigEndian.Uint32(w[0:4])
@@ -250,8 +251,8 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rdmaconfig.Reply:MaxCallSendSize")
 	}
 	off += 12
 	return off, nil

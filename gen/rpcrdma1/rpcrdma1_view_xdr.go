@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"iter"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // SegmentView reads Segment field by field, where it lies on the wire. It is made by
@@ -16,17 +16,17 @@ type SegmentView []byte
 
 // Handle reads field handle.
 func (v SegmentView) Handle() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Length reads field length.
 func (v SegmentView) Length() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Offset reads field offset.
 func (v SegmentView) Offset() uint64 {
-	return xdr.Uint64(v, 8)
+	return codec.Uint64(v, 8)
 }
 
 // ReadChunkView reads ReadChunk field by field, where it lies on the wire. It is made by
@@ -35,7 +35,7 @@ type ReadChunkView []byte
 
 // Position reads field position.
 func (v ReadChunkView) Position() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Target reads field target.
@@ -50,7 +50,7 @@ type WriteChunkView []byte
 // Target reads field target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
-		n := int(xdr.Uint32(v, 0))
+		n := int(codec.Uint32(v, 0))
 		s := v[4 : 4+16*n]
 		for i := range n {
 			if !yield(i, SegmentView(s[16*i:16*i+16:16*i+16])) {
@@ -68,7 +68,7 @@ type HeaderView []byte
 func (v HeaderView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 0
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
@@ -81,28 +81,28 @@ func (v HeaderView) Reads() iter.Seq2[int, ReadChunkView] {
 // Writes reads field rdma_writes.
 func (v HeaderView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
-		off := xdr.SkipList(v, 0, func(off int) int {
+		off := codec.SkipList(v, 0, func(off int) int {
 			return off + 20
 		})
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.SkipFixed(v, off, 16)
+			off = codec.SkipFixed(v, off, 16)
 		}
 	}
 }
 
 // Reply reads field rdma_reply.
 func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
-	off := xdr.SkipList(v, 0, func(off int) int {
+	off := codec.SkipList(v, 0, func(off int) int {
 		return off + 20
 	})
-	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.SkipFixed(v, off, 16)
+	off = codec.SkipList(v, off, func(off int) int {
+		return codec.SkipFixed(v, off, 16)
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
 	return WriteChunkView(v[off+4:]), true
@@ -116,7 +116,7 @@ type HeaderNomsgView []byte
 func (v HeaderNomsgView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 0
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
@@ -129,28 +129,28 @@ func (v HeaderNomsgView) Reads() iter.Seq2[int, ReadChunkView] {
 // Writes reads field rdma_writes.
 func (v HeaderNomsgView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
-		off := xdr.SkipList(v, 0, func(off int) int {
+		off := codec.SkipList(v, 0, func(off int) int {
 			return off + 20
 		})
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.SkipFixed(v, off, 16)
+			off = codec.SkipFixed(v, off, 16)
 		}
 	}
 }
 
 // Reply reads field rdma_reply.
 func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
-	off := xdr.SkipList(v, 0, func(off int) int {
+	off := codec.SkipList(v, 0, func(off int) int {
 		return off + 20
 	})
-	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.SkipFixed(v, off, 16)
+	off = codec.SkipList(v, off, func(off int) int {
+		return codec.SkipFixed(v, off, 16)
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
 	return WriteChunkView(v[off+4:]), true
@@ -162,19 +162,19 @@ type HeaderPaddedView []byte
 
 // Align reads field rdma_align.
 func (v HeaderPaddedView) Align() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Thresh reads field rdma_thresh.
 func (v HeaderPaddedView) Thresh() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Reads reads field rdma_reads.
 func (v HeaderPaddedView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 8
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, ReadChunkView(v[off:off+20:off+20])) {
 				return
@@ -187,28 +187,28 @@ func (v HeaderPaddedView) Reads() iter.Seq2[int, ReadChunkView] {
 // Writes reads field rdma_writes.
 func (v HeaderPaddedView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
-		off := xdr.SkipList(v, 8, func(off int) int {
+		off := codec.SkipList(v, 8, func(off int) int {
 			return off + 20
 		})
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.SkipFixed(v, off, 16)
+			off = codec.SkipFixed(v, off, 16)
 		}
 	}
 }
 
 // Reply reads field rdma_reply.
 func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
-	off := xdr.SkipList(v, 8, func(off int) int {
+	off := codec.SkipList(v, 8, func(off int) int {
 		return off + 20
 	})
-	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.SkipFixed(v, off, 16)
+	off = codec.SkipList(v, off, func(off int) int {
+		return codec.SkipFixed(v, off, 16)
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
 	return WriteChunkView(v[off+4:]), true
@@ -220,12 +220,12 @@ type VersionRangeView []byte
 
 // VersLow reads field rdma_vers_low.
 func (v VersionRangeView) VersLow() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // VersHigh reads field rdma_vers_high.
 func (v VersionRangeView) VersHigh() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // ErrorView reads Error field by field, where it lies on the wire. It is made by
@@ -234,7 +234,7 @@ type ErrorView []byte
 
 // Err reads the discriminant.
 func (v ErrorView) Err() ErrCode {
-	return ErrCode(xdr.Uint32(v, 0))
+	return ErrCode(codec.Uint32(v, 0))
 }
 
 // Vrange reads the arm that is there if Err is ErrVers.
@@ -252,7 +252,7 @@ type BodyView []byte
 
 // Proc reads the discriminant.
 func (v BodyView) Proc() Proc {
-	return Proc(xdr.Uint32(v, 0))
+	return Proc(codec.Uint32(v, 0))
 }
 
 // Msg reads the arm that is there if Proc is ProcMsg.
@@ -297,17 +297,17 @@ type MessageView []byte
 
 // XID reads field rdma_xid.
 func (v MessageView) XID() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Vers reads field rdma_vers.
 func (v MessageView) Vers() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Credit reads field rdma_credit.
 func (v MessageView) Credit() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Body reads field rdma_body.
@@ -319,12 +319,12 @@ func (v MessageView) Body() BodyView {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type MessageScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanMessage begins a scan of the Message at the front of b.
 func ScanMessage(b []byte) MessageScan {
-	return MessageScan{in: xdr.Scan{B: b}}
+	return MessageScan{in: codec.Scan{B: b}}
 }
 
 // BodyMsgReads gives the elements of Body.Msg.Reads.
@@ -334,9 +334,9 @@ func (s *MessageScan) BodyMsgReads() iter.Seq[ReadChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
-			if xdr.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24) {
 				s.in.Fail()
 				return
 			}
@@ -363,10 +363,10 @@ func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -378,7 +378,7 @@ func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
 				return
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -394,7 +394,7 @@ func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -421,7 +421,7 @@ func (s *MessageScan) BodyMsgReplyTarget() iter.Seq[SegmentView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -448,9 +448,9 @@ func (s *MessageScan) BodyNomsgReads() iter.Seq[ReadChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
-			if xdr.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24) {
 				s.in.Fail()
 				return
 			}
@@ -477,10 +477,10 @@ func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -492,7 +492,7 @@ func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
 				return
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -508,7 +508,7 @@ func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -535,7 +535,7 @@ func (s *MessageScan) BodyNomsgReplyTarget() iter.Seq[SegmentView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -562,9 +562,9 @@ func (s *MessageScan) BodyMsgpReads() iter.Seq[ReadChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
-			if xdr.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24) {
 				s.in.Fail()
 				return
 			}
@@ -591,10 +591,10 @@ func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -606,7 +606,7 @@ func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
 				return
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -622,7 +622,7 @@ func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -649,7 +649,7 @@ func (s *MessageScan) BodyMsgpReplyTarget() iter.Seq[SegmentView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -676,7 +676,7 @@ func (s *MessageScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 16) {
+			if codec.Lacks(b, off, 16) {
 				s.in.Fail()
 				return
 			}
@@ -689,7 +689,7 @@ func (s *MessageScan) pass(place int) (there bool) {
 			case ProcNomsg:
 				s.in.Off, s.in.At = off, 5
 			case ProcMsgp:
-				if xdr.Lacks(b, off, 8) {
+				if codec.Lacks(b, off, 8) {
 					s.in.Fail()
 					return
 				}
@@ -698,7 +698,7 @@ func (s *MessageScan) pass(place int) (there bool) {
 			case ProcDone:
 				s.in.Off, s.in.At = off, 14
 			case ProcError:
-				if xdr.Lacks(b, off, 4) {
+				if codec.Lacks(b, off, 4) {
 					s.in.Fail()
 					return
 				}
@@ -707,7 +707,7 @@ func (s *MessageScan) pass(place int) (there bool) {
 				off += 4
 				switch kind2 {
 				case ErrVers:
-					if xdr.Lacks(b, off, 8) {
+					if codec.Lacks(b, off, 8) {
 						s.in.Fail()
 						return
 					}

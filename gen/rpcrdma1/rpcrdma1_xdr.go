@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // Segment is struct xdr_rdma_segment.
@@ -180,7 +181,7 @@ func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -196,8 +197,8 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -233,8 +234,8 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -246,8 +247,8 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -259,8 +260,8 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Segment:Handle")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -294,7 +295,7 @@ func (v *ReadChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -310,8 +311,8 @@ func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -347,8 +348,8 @@ func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -361,8 +362,8 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -375,8 +376,8 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
 	off += 20
 	return off, nil
@@ -406,7 +407,7 @@ func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -422,8 +423,8 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -460,18 +461,18 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
 	s := v.Target
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 16) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 16) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -485,16 +486,16 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
-	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma1.WriteChunk:Target")
+	if err = codec.Resize(d, &v.Target, int(n), 16, off); err != nil {
+		return 0, codec.In(err, "rpcrdma1.WriteChunk:Target")
 	}
 	s := v.Target
 	for i := range s {
@@ -510,13 +511,13 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -570,7 +571,7 @@ func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -586,8 +587,8 @@ func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -624,10 +625,10 @@ func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -636,12 +637,12 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	enum := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	*v = enum
 	off += 4
@@ -650,12 +651,12 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Proc:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
 	}
 	enum := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	off += 4
 	return off, nil
@@ -692,7 +693,7 @@ func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -708,8 +709,8 @@ func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -748,8 +749,8 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 24) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -759,8 +760,8 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -768,10 +769,10 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -780,8 +781,8 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -790,27 +791,27 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 16
 		}
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
 		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -825,21 +826,21 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := v.Reads[:cap(v.Reads)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Header:Reads")
+			if list, err = codec.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Header:Reads")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -851,32 +852,32 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
 	v.Reads = v.Reads[:i]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
-	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+	for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i2 == len(list2) {
-			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Header:Writes")
+			if list2, err = codec.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Header:Writes")
 			}
 		}
 		p2 := &list2[i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
-		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.Header:Writes[].Target", i2)
+		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		s := p2.Target
 		for i3 := range s {
@@ -887,37 +888,37 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
 	v.Writes = v.Writes[:i2]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
+	if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
-		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.Header:Reply.Target")
+		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.Header:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
@@ -939,15 +940,15 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reads")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.Header:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -955,50 +956,50 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Header:Reads")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Header:Writes")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Header:Reply")
 	}
 	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1041,7 +1042,7 @@ func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1057,8 +1058,8 @@ func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1097,8 +1098,8 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 24) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1108,8 +1109,8 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1117,10 +1118,10 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1129,8 +1130,8 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -1139,27 +1140,27 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 16
 		}
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
 		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -1174,21 +1175,21 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := v.Reads[:cap(v.Reads)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reads")
+			if list, err = codec.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
+				return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Reads")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1200,32 +1201,32 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	v.Reads = v.Reads[:i]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
-	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+	for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i2 == len(list2) {
-			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Writes")
+			if list2, err = codec.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Writes")
 			}
 		}
 		p2 := &list2[i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
-		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		s := p2.Target
 		for i3 := range s {
@@ -1236,37 +1237,37 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	v.Writes = v.Writes[:i2]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
+	if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
-		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
@@ -1288,15 +1289,15 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderNomsg:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1304,50 +1305,50 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderNomsg:Reads")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderNomsg:Writes")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderNomsg:Reply")
 	}
 	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1390,7 +1391,7 @@ func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1406,8 +1407,8 @@ func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1443,8 +1444,8 @@ func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Align)
@@ -1453,8 +1454,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 24) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1464,8 +1465,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1473,10 +1474,10 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1485,8 +1486,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -1495,27 +1496,27 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 16
 		}
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
 		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -1530,8 +1531,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	v.Align = binary.BigEndian.Uint32(w[0:4])
@@ -1539,15 +1540,15 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list, i := v.Reads[:cap(v.Reads)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reads")
+			if list, err = codec.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
+				return 0, codec.In(err, "rpcrdma1.HeaderPadded:Reads")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1559,32 +1560,32 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
 	v.Reads = v.Reads[:i]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
-	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+	for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i2 == len(list2) {
-			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Writes")
+			if list2, err = codec.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.HeaderPadded:Writes")
 			}
 		}
 		p2 := &list2[i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
-		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		s := p2.Target
 		for i3 := range s {
@@ -1595,37 +1596,37 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
 	v.Writes = v.Writes[:i2]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
+	if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
-		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma1.HeaderPadded:Reply.Target")
+		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
@@ -1647,16 +1648,16 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.HeaderPadded:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -1664,50 +1665,50 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.HeaderPadded:Reads")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.HeaderPadded:Writes")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.HeaderPadded:Reply")
 	}
 	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -1763,7 +1764,7 @@ func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1779,8 +1780,8 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1816,8 +1817,8 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1826,8 +1827,8 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1836,8 +1837,8 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.ErrCode:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -1869,7 +1870,7 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1885,8 +1886,8 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1922,8 +1923,8 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
@@ -1934,8 +1935,8 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -1946,8 +1947,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -1987,7 +1988,7 @@ func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2003,8 +2004,8 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2042,8 +2043,8 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -2051,14 +2052,14 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.Vrange.VersHigh)
 		off += 12
 	case ErrChunk:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
 	default:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
@@ -2069,8 +2070,8 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2085,8 +2086,8 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -2101,15 +2102,15 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Error:Err")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Error:Err")
 	}
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
 		}
 		off += 8
 	case ErrChunk:
@@ -2190,7 +2191,7 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2206,8 +2207,8 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2245,16 +2246,16 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Proc {
 	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
 		s := v.Msg.Reads
 		for i := range s {
 			p := &s[i]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2264,8 +2265,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2273,10 +2274,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2285,8 +2286,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s3 := p2.Target
 			for i3 := range s3 {
 				p3 := &s3[i3]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -2295,27 +2296,27 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msg.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Msg.Reply.Present))
 		off += 8
 		if v.Msg.Reply.Present {
 			if uint64(len(v.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msg.Reply.Value.Target)))
 			off += 4
 			s4 := v.Msg.Reply.Value.Target
 			for i4 := range s4 {
 				p4 := &s4[i4]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -2325,16 +2326,16 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
 		s5 := v.Nomsg.Reads
 		for i5 := range s5 {
 			p5 := &s5[i5]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2344,8 +2345,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p5.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2353,10 +2354,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2365,8 +2366,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s7 := p6.Target
 			for i7 := range s7 {
 				p7 := &s7[i7]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
@@ -2375,27 +2376,27 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Nomsg.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Nomsg.Reply.Present))
 		off += 8
 		if v.Nomsg.Reply.Present {
 			if uint64(len(v.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nomsg.Reply.Value.Target)))
 			off += 4
 			s8 := v.Nomsg.Reply.Value.Target
 			for i8 := range s8 {
 				p8 := &s8[i8]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
@@ -2405,8 +2406,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2416,8 +2417,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s9 := v.Msgp.Reads
 		for i9 := range s9 {
 			p9 := &s9[i9]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2427,8 +2428,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p9.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -2436,10 +2437,10 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2448,8 +2449,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s11 := p10.Target
 			for i11 := range s11 {
 				p11 := &s11[i11]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
@@ -2458,27 +2459,27 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Msgp.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Msgp.Reply.Present))
 		off += 8
 		if v.Msgp.Reply.Present {
 			if uint64(len(v.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msgp.Reply.Value.Target)))
 			off += 4
 			s12 := v.Msgp.Reply.Value.Target
 			for i12 := range s12 {
 				p12 := &s12[i12]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
@@ -2488,14 +2489,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcDone:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Proc))
 		off += 4
 	case ProcError:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
@@ -2503,8 +2504,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		switch v.Error.Err {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Error.Vrange.VersLow)
@@ -2515,9 +2516,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 	default:
 		if !v.Proc.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Proc)), 0, "rpcrdma1.Body:Proc"))
 	}
 	return off, nil
 }
@@ -2525,8 +2526,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2546,21 +2547,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list, i := v.Msg.Reads[:cap(v.Msg.Reads)], 0
-		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+		for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i == len(list) {
-				if list, err = xdr.ExtendFixed(d, &v.Msg.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reads")
+				if list, err = codec.ExtendFixed(d, &v.Msg.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Msg.Reads")
 				}
 			}
 			p := &list[i]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2572,32 +2573,32 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
 		v.Msg.Reads = v.Msg.Reads[:i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list2, i2 := v.Msg.Writes[:cap(v.Msg.Writes)], 0
-		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i2 == len(list2) {
-				if list2, err = xdr.Extend(d, &v.Msg.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Msg.Writes")
+				if list2, err = codec.Extend(d, &v.Msg.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Msg.Writes")
 				}
 			}
 			p2 := &list2[i2]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
-			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+			if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			s := p2.Target
 			for i3 := range s {
@@ -2608,37 +2609,37 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p3.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
 		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
 		v.Msg.Writes = v.Msg.Writes[:i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
+		if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Msg.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Msg.Reply.Target")
+			if err = codec.Resize(d, &v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			s2 := v.Msg.Reply.Value.Target
 			for i4 := range s2 {
@@ -2656,21 +2657,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list3, i5 := v.Nomsg.Reads[:cap(v.Nomsg.Reads)], 0
-		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more4 == 1 || more4 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i5 == len(list3) {
-				if list3, err = xdr.ExtendFixed(d, &v.Nomsg.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reads")
+				if list3, err = codec.ExtendFixed(d, &v.Nomsg.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Reads")
 				}
 			}
 			p5 := &list3[i5]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i5)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2682,32 +2683,32 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i5++
 		}
 		if more4 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		v.Nomsg.Reads = v.Nomsg.Reads[:i5]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list4, i6 := v.Nomsg.Writes[:cap(v.Nomsg.Writes)], 0
-		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more5 == 1 || more5 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i6 == len(list4) {
-				if list4, err = xdr.Extend(d, &v.Nomsg.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Writes")
+				if list4, err = codec.Extend(d, &v.Nomsg.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Writes")
 				}
 			}
 			p6 := &list4[i6]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
-			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+			if err = codec.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			s3 := p6.Target
 			for i7 := range s3 {
@@ -2718,37 +2719,37 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p7.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
 		if more5 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		v.Nomsg.Writes = v.Nomsg.Writes[:i6]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
+		if more6 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Nomsg.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if err = codec.Resize(d, &v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			s4 := v.Nomsg.Reply.Value.Target
 			for i8 := range s4 {
@@ -2766,8 +2767,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
@@ -2775,15 +2776,15 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list5, i9 := v.Msgp.Reads[:cap(v.Msgp.Reads)], 0
-		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more7 == 1 || more7 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i9 == len(list5) {
-				if list5, err = xdr.ExtendFixed(d, &v.Msgp.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reads")
+				if list5, err = codec.ExtendFixed(d, &v.Msgp.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Msgp.Reads")
 				}
 			}
 			p9 := &list5[i9]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i9)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i9)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2795,32 +2796,32 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i9++
 		}
 		if more7 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
 		v.Msgp.Reads = v.Msgp.Reads[:i9]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list6, i10 := v.Msgp.Writes[:cap(v.Msgp.Writes)], 0
-		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more8 == 1 || more8 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i10 == len(list6) {
-				if list6, err = xdr.Extend(d, &v.Msgp.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Writes")
+				if list6, err = codec.Extend(d, &v.Msgp.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Body:Msgp.Writes")
 				}
 			}
 			p10 := &list6[i10]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
-			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+			if err = codec.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			s5 := p10.Target
 			for i11 := range s5 {
@@ -2831,37 +2832,37 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p11.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i10++
 		}
 		if more8 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
 		v.Msgp.Writes = v.Msgp.Writes[:i10]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
+		if more9 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Msgp.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Body:Msgp.Reply.Target")
+			if err = codec.Resize(d, &v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			s6 := v.Msgp.Reply.Value.Target
 			for i12 := range s6 {
@@ -2881,8 +2882,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -2897,8 +2898,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind2 {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -2908,32 +2909,32 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		default:
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Proc")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
 	}
 	kind := Proc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reads")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -2941,63 +2942,63 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Body:Msg.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+		for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Writes")
 			}
 			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
 		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Body:Msg.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Body:Msg.Reply")
 		}
 		if more3 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reads")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i3 := 0
-		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i3)
+		for more4 == 1 || more4 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Nomsg.Reads[].Position", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -3005,64 +3006,64 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Body:Nomsg.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i4 := 0
-		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
+		for more5 == 1 || more5 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Writes")
 			}
 			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i4++
 		}
 		if more5 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Body:Nomsg.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Body:Nomsg.Reply")
 		}
 		if more6 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Body:Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i5 := 0
-		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i5)
+		for more7 == 1 || more7 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Body:Msgp.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -3070,75 +3071,75 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Body:Msgp.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 		}
 		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i6 := 0
-		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
+		for more8 == 1 || more8 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Writes")
 			}
 			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
 		if more8 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Body:Msgp.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply")
 		}
 		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
+		if more9 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Body:Msgp.Reply")
 		}
 		if more9 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Error.Err")
 		}
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Body:Proc")
 	}
 	return off, nil
 }
@@ -3220,7 +3221,7 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3236,8 +3237,8 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3273,8 +3274,8 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -3287,8 +3288,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s := v.Body.Msg.Reads
 		for i := range s {
 			p := &s[i]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3298,8 +3299,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3307,10 +3308,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i2 := range s2 {
 			p2 := &s2[i2]
 			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3319,8 +3320,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s3 := p2.Target
 			for i3 := range s3 {
 				p3 := &s3[i3]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -3329,27 +3330,27 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msg.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Msg.Reply.Present))
 		off += 8
 		if v.Body.Msg.Reply.Present {
 			if uint64(len(v.Body.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msg.Reply.Value.Target)))
 			off += 4
 			s4 := v.Body.Msg.Reply.Value.Target
 			for i4 := range s4 {
 				p4 := &s4[i4]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -3362,8 +3363,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s5 := v.Body.Nomsg.Reads
 		for i5 := range s5 {
 			p5 := &s5[i5]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3373,8 +3374,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p5.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3382,10 +3383,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i6 := range s6 {
 			p6 := &s6[i6]
 			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3394,8 +3395,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s7 := p6.Target
 			for i7 := range s7 {
 				p7 := &s7[i7]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p7.Handle)
@@ -3404,27 +3405,27 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Nomsg.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Nomsg.Reply.Present))
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
 			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
 			off += 4
 			s8 := v.Body.Nomsg.Reply.Value.Target
 			for i8 := range s8 {
 				p8 := &s8[i8]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p8.Handle)
@@ -3434,8 +3435,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Msgp.Align)
@@ -3444,8 +3445,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s9 := v.Body.Msgp.Reads
 		for i9 := range s9 {
 			p9 := &s9[i9]
-			if xdr.Lacks(b, off, 24) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3455,8 +3456,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint64(w[16:24], p9.Target.Offset)
 			off += 24
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 		off += 4
@@ -3464,10 +3465,10 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i10 := range s10 {
 			p10 := &s10[i10]
 			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10))
 			}
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -3476,8 +3477,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			s11 := p10.Target
 			for i11 := range s11 {
 				p11 := &s11[i11]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p11.Handle)
@@ -3486,27 +3487,27 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 16
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Body.Msgp.Reply.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Msgp.Reply.Present))
 		off += 8
 		if v.Body.Msgp.Reply.Present {
 			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
 			off += 4
 			s12 := v.Body.Msgp.Reply.Value.Target
 			for i12 := range s12 {
 				p12 := &s12[i12]
-				if xdr.Lacks(b, off, 16) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 16) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+16 : off+16]
 				binary.BigEndian.PutUint32(w[0:4], p12.Handle)
@@ -3519,8 +3520,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	case ProcError:
 		switch v.Body.Error.Err {
 		case ErrVers:
-			if xdr.Lacks(b, off, 12) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 12) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
@@ -3528,23 +3529,23 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[8:12], v.Body.Error.Vrange.VersHigh)
 			off += 12
 		case ErrChunk:
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		default:
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Error.Err))
 			off += 4
 		}
 	default:
 		if !v.Body.Proc.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Proc)), 0, "rpcrdma1.Message:Body.Proc"))
 	}
 	return off, nil
 }
@@ -3552,8 +3553,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -3577,21 +3578,21 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list, i := v.Body.Msg.Reads[:cap(v.Body.Msg.Reads)], 0
-		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+		for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i == len(list) {
-				if list, err = xdr.ExtendFixed(d, &v.Body.Msg.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reads")
+				if list, err = codec.ExtendFixed(d, &v.Body.Msg.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Reads")
 				}
 			}
 			p := &list[i]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3603,32 +3604,32 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		v.Body.Msg.Reads = v.Body.Msg.Reads[:i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list2, i2 := v.Body.Msg.Writes[:cap(v.Body.Msg.Writes)], 0
-		for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i2 == len(list2) {
-				if list2, err = xdr.Extend(d, &v.Body.Msg.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Writes")
+				if list2, err = codec.Extend(d, &v.Body.Msg.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Writes")
 				}
 			}
 			p2 := &list2[i2]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
-			if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+			if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			s := p2.Target
 			for i3 := range s {
@@ -3639,37 +3640,37 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p3.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
 		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		v.Body.Msg.Writes = v.Body.Msg.Writes[:i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+		if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
 			v.Body.Msg.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if err = codec.Resize(d, &v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			s2 := v.Body.Msg.Reply.Value.Target
 			for i4 := range s2 {
@@ -3687,21 +3688,21 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list3, i5 := v.Body.Nomsg.Reads[:cap(v.Body.Nomsg.Reads)], 0
-		for more4 == 1 || more4 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more4 == 1 || more4 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i5 == len(list3) {
-				if list3, err = xdr.ExtendFixed(d, &v.Body.Nomsg.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reads")
+				if list3, err = codec.ExtendFixed(d, &v.Body.Nomsg.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Reads")
 				}
 			}
 			p5 := &list3[i5]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i5)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			p5.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3713,32 +3714,32 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i5++
 		}
 		if more4 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		v.Body.Nomsg.Reads = v.Body.Nomsg.Reads[:i5]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list4, i6 := v.Body.Nomsg.Writes[:cap(v.Body.Nomsg.Writes)], 0
-		for more5 == 1 || more5 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more5 == 1 || more5 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i6 == len(list4) {
-				if list4, err = xdr.Extend(d, &v.Body.Nomsg.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Writes")
+				if list4, err = codec.Extend(d, &v.Body.Nomsg.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Writes")
 				}
 			}
 			p6 := &list4[i6]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
-			if err = xdr.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+			if err = codec.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			s3 := p6.Target
 			for i7 := range s3 {
@@ -3749,37 +3750,37 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p7.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
 		if more5 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		v.Body.Nomsg.Writes = v.Body.Nomsg.Writes[:i6]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if more6 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
 			v.Body.Nomsg.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if err = codec.Resize(d, &v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			s4 := v.Body.Nomsg.Reply.Value.Target
 			for i8 := range s4 {
@@ -3797,8 +3798,8 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		v.Body.Msgp.Align = binary.BigEndian.Uint32(w[0:4])
@@ -3806,15 +3807,15 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list5, i9 := v.Body.Msgp.Reads[:cap(v.Body.Msgp.Reads)], 0
-		for more7 == 1 || more7 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more7 == 1 || more7 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i9 == len(list5) {
-				if list5, err = xdr.ExtendFixed(d, &v.Body.Msgp.Reads, 24, b, off, 24); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reads")
+				if list5, err = codec.ExtendFixed(d, &v.Body.Msgp.Reads, 24, b, off, 24); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Reads")
 				}
 			}
 			p9 := &list5[i9]
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i9)
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i9)
 			}
 			w := b[off : off+24 : off+24]
 			p9.Position = binary.BigEndian.Uint32(w[0:4])
@@ -3826,32 +3827,32 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			i9++
 		}
 		if more7 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
 		v.Body.Msgp.Reads = v.Body.Msgp.Reads[:i9]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		list6, i10 := v.Body.Msgp.Writes[:cap(v.Body.Msgp.Writes)], 0
-		for more8 == 1 || more8 > 1 && !d.Refuses(xdr.CodeBool) {
+		for more8 == 1 || more8 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i10 == len(list6) {
-				if list6, err = xdr.Extend(d, &v.Body.Msgp.Writes, 24, off); err != nil {
-					return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Writes")
+				if list6, err = codec.Extend(d, &v.Body.Msgp.Writes, 24, off); err != nil {
+					return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Writes")
 				}
 			}
 			p10 := &list6[i10]
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
-			if err = xdr.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+			if err = codec.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			s5 := p10.Target
 			for i11 := range s5 {
@@ -3862,37 +3863,37 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p11.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i10++
 		}
 		if more8 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		v.Body.Msgp.Writes = v.Body.Msgp.Writes[:i10]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more9 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+		if more9 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
 			v.Body.Msgp.Reply.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
-			if err = xdr.Resize(d, &v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if err = codec.Resize(d, &v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			s6 := v.Body.Msgp.Reply.Value.Target
 			for i12 := range s6 {
@@ -3912,8 +3913,8 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -3928,8 +3929,8 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind2 {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -3939,33 +3940,33 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		default:
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma1.Message:XID")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
 	}
 	w := b[off : off+16 : off+16]
 	kind := Proc(binary.BigEndian.Uint32(w[12:16]))
 	off += 16
 	switch kind {
 	case ProcMsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reads")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msg.Reads[].Position", i)
 			}
 			w := b[off : off+24 : off+24]
 			more = binary.BigEndian.Uint32(w[20:24])
@@ -3973,63 +3974,63 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.Message:Body.Msg.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2 := 0
-		for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+		for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Writes")
 			}
 			more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i2++
 		}
 		if more2 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma1.Message:Body.Msg.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma1.Message:Body.Msg.Reply")
 		}
 		if more3 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
 	case ProcNomsg:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i3 := 0
-		for more4 == 1 || more4 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i3)
+		for more4 == 1 || more4 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Nomsg.Reads[].Position", i3)
 			}
 			w := b[off : off+24 : off+24]
 			more4 = binary.BigEndian.Uint32(w[20:24])
@@ -4037,64 +4038,64 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i3++
 		}
 		if more4 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "rpcrdma1.Message:Body.Nomsg.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i4 := 0
-		for more5 == 1 || more5 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
+		for more5 == 1 || more5 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Writes")
 			}
 			more5 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i4++
 		}
 		if more5 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "rpcrdma1.Message:Body.Nomsg.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "rpcrdma1.Message:Body.Nomsg.Reply")
 		}
 		if more6 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
 	case ProcMsgp:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcrdma1.Message:Body.Msgp.Align")
 		}
 		w := b[off : off+12 : off+12]
 		more7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i5 := 0
-		for more7 == 1 || more7 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 24) {
-				return 0, xdr.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i5)
+		for more7 == 1 || more7 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 24) {
+				return 0, codec.Short(b, off, 24, "rpcrdma1.Message:Body.Msgp.Reads[].Position", i5)
 			}
 			w := b[off : off+24 : off+24]
 			more7 = binary.BigEndian.Uint32(w[20:24])
@@ -4102,75 +4103,75 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			i5++
 		}
 		if more7 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more7), 1, "rpcrdma1.Message:Body.Msgp.Reads")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
 		more8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i6 := 0
-		for more8 == 1 || more8 > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
+		for more8 == 1 || more8 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Writes")
 			}
 			more8 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i6++
 		}
 		if more8 != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more8), 1, "rpcrdma1.Message:Body.Msgp.Writes")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		more9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more9 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
+		if more9 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more9), 1, "rpcrdma1.Message:Body.Msgp.Reply")
 		}
 		if more9 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
 	case ProcDone:
 	case ProcError:
 		var kind2 ErrCode
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.Message:Body.Error.Err")
 		}
 		kind2 = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case ErrVers:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
 			}
 			off += 8
 		case ErrChunk:
 		default:
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "rpcrdma1.Message:Body.Proc")
 	}
 	return off, nil
 }

@@ -32,7 +32,7 @@ import (
 	"encoding/binary"
 	"iter"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // MsgView reads Msg field by field, where it lies on the wire. It is made by
@@ -59,12 +59,12 @@ type VersionRangeView []byte
 
 // VersLow reads field rdma_vers_low.
 func (v VersionRangeView) VersLow() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // VersHigh reads field rdma_vers_high.
 func (v VersionRangeView) VersHigh() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // WriteShortageView reads WriteShortage field by field, where it lies on the wire. It is made by
@@ -73,12 +73,12 @@ type WriteShortageView []byte
 
 // ChunkIndex reads field rdma_chunk_index.
 func (v WriteShortageView) ChunkIndex() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // LengthNeeded reads field rdma_length_needed.
 func (v WriteShortageView) LengthNeeded() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // ErrorView reads Error field by field, where it lies on the wire. It is made by
@@ -87,7 +87,7 @@ type ErrorView []byte
 
 // Err reads the discriminant.
 func (v ErrorView) Err() ErrCode {
-	return ErrCode(xdr.Uint32(v, 0))
+	return ErrCode(codec.Uint32(v, 0))
 }
 
 // Versions reads the arm that is there if Err is ErrVers.
@@ -103,7 +103,7 @@ func (v ErrorView) Versions() (x VersionRangeView, ok bool) {
 func (v ErrorView) MaxReadChunks() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrReadChunks:
-		return xdr.Uint32(v, 4), true
+		return codec.Uint32(v, 4), true
 	}
 	return x, false
 }
@@ -112,7 +112,7 @@ func (v ErrorView) MaxReadChunks() (x uint32, ok bool) {
 func (v ErrorView) MaxWriteChunks() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrWriteChunks:
-		return xdr.Uint32(v, 4), true
+		return codec.Uint32(v, 4), true
 	}
 	return x, false
 }
@@ -121,7 +121,7 @@ func (v ErrorView) MaxWriteChunks() (x uint32, ok bool) {
 func (v ErrorView) MaxSegments() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrSegments:
-		return xdr.Uint32(v, 4), true
+		return codec.Uint32(v, 4), true
 	}
 	return x, false
 }
@@ -139,7 +139,7 @@ func (v ErrorView) WriteResource() (x WriteShortageView, ok bool) {
 func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrReplyResource:
-		return xdr.Uint32(v, 4), true
+		return codec.Uint32(v, 4), true
 	}
 	return x, false
 }
@@ -152,11 +152,11 @@ type ConnPropView []byte
 func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 	return func(yield func(int, PropValView) bool) {
 		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, PropValView(v[off:])) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off+4)
+			off = codec.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -167,22 +167,22 @@ type CommonView []byte
 
 // XID reads field rdma_xid.
 func (v CommonView) XID() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Vers reads field rdma_vers.
 func (v CommonView) Vers() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Credit reads field rdma_credit.
 func (v CommonView) Credit() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Htype reads field rdma_htype.
 func (v CommonView) Htype() uint32 {
-	return xdr.Uint32(v, 12)
+	return codec.Uint32(v, 12)
 }
 
 // HeaderPrefixView reads HeaderPrefix field by field, where it lies on the wire. It is made by
@@ -196,7 +196,7 @@ func (v HeaderPrefixView) Start() CommonView {
 
 // Flags reads field rdma_flags.
 func (v HeaderPrefixView) Flags() uint32 {
-	return xdr.Uint32(v, 16)
+	return codec.Uint32(v, 16)
 }
 
 // SegmentView reads Segment field by field, where it lies on the wire. It is made by
@@ -205,17 +205,17 @@ type SegmentView []byte
 
 // Handle reads field rdma_handle.
 func (v SegmentView) Handle() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Length reads field rdma_length.
 func (v SegmentView) Length() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Offset reads field rdma_offset.
 func (v SegmentView) Offset() uint64 {
-	return xdr.Uint64(v, 8)
+	return codec.Uint64(v, 8)
 }
 
 // ReadSegmentView reads ReadSegment field by field, where it lies on the wire. It is made by
@@ -224,7 +224,7 @@ type ReadSegmentView []byte
 
 // Position reads field rdma_position.
 func (v ReadSegmentView) Position() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Target reads field rdma_target.
@@ -239,7 +239,7 @@ type WriteChunkView []byte
 // Target reads field rdma_target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
-		n := int(xdr.Uint32(v, 0))
+		n := int(codec.Uint32(v, 0))
 		s := v[4 : 4+16*n]
 		for i := range n {
 			if !yield(i, SegmentView(s[16*i:16*i+16:16*i+16])) {
@@ -255,14 +255,14 @@ type ChunkListsView []byte
 
 // InvHandle reads field rdma_inv_handle.
 func (v ChunkListsView) InvHandle() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Reads reads field rdma_reads.
 func (v ChunkListsView) Reads() iter.Seq2[int, ReadSegmentView] {
 	return func(yield func(int, ReadSegmentView) bool) {
 		off := 4
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, ReadSegmentView(v[off:off+20:off+20])) {
 				return
@@ -275,28 +275,28 @@ func (v ChunkListsView) Reads() iter.Seq2[int, ReadSegmentView] {
 // Writes reads field rdma_writes.
 func (v ChunkListsView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
-		off := xdr.SkipList(v, 4, func(off int) int {
+		off := codec.SkipList(v, 4, func(off int) int {
 			return off + 20
 		})
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, WriteChunkView(v[off:])) {
 				return
 			}
-			off = xdr.SkipFixed(v, off, 16)
+			off = codec.SkipFixed(v, off, 16)
 		}
 	}
 }
 
 // Reply reads field rdma_reply.
 func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
-	off := xdr.SkipList(v, 4, func(off int) int {
+	off := codec.SkipList(v, 4, func(off int) int {
 		return off + 20
 	})
-	off = xdr.SkipList(v, off, func(off int) int {
-		return xdr.SkipFixed(v, off, 16)
+	off = codec.SkipList(v, off, func(off int) int {
+		return codec.SkipFixed(v, off, 16)
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
 	return WriteChunkView(v[off+4:]), true
@@ -308,24 +308,24 @@ type PropValView []byte
 
 // Which reads field rdma_which.
 func (v PropValView) Which() PropID {
-	return PropID(xdr.Uint32(v, 0))
+	return PropID(codec.Uint32(v, 0))
 }
 
 // Data reads field rdma_data.
 func (v PropValView) Data() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // MsgScan reads the lists of a Msg in one pass, in their order on the wire, and checks what
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type MsgScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanMsg begins a scan of the Msg at the front of b.
 func ScanMsg(b []byte) MsgScan {
-	return MsgScan{in: xdr.Scan{B: b}}
+	return MsgScan{in: codec.Scan{B: b}}
 }
 
 // ChunksReads gives the elements of Chunks.Reads.
@@ -335,9 +335,9 @@ func (s *MsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
-			if xdr.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24) {
 				s.in.Fail()
 				return
 			}
@@ -364,10 +364,10 @@ func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -379,7 +379,7 @@ func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 				return
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -395,7 +395,7 @@ func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -422,7 +422,7 @@ func (s *MsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -449,7 +449,7 @@ func (s *MsgScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -494,12 +494,12 @@ func (s *MsgScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type NomsgScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanNomsg begins a scan of the Nomsg at the front of b.
 func ScanNomsg(b []byte) NomsgScan {
-	return NomsgScan{in: xdr.Scan{B: b}}
+	return NomsgScan{in: codec.Scan{B: b}}
 }
 
 // ChunksReads gives the elements of Chunks.Reads.
@@ -509,9 +509,9 @@ func (s *NomsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
-			if xdr.Lacks(b, off, 24) {
+			if codec.Lacks(b, off, 24) {
 				s.in.Fail()
 				return
 			}
@@ -538,10 +538,10 @@ func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -553,7 +553,7 @@ func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 				return
 			}
 			off += int(n) * 16
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -569,7 +569,7 @@ func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -596,7 +596,7 @@ func (s *NomsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -623,7 +623,7 @@ func (s *NomsgScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -668,12 +668,12 @@ func (s *NomsgScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type ConnPropScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanConnProp begins a scan of the ConnProp at the front of b.
 func ScanConnProp(b []byte) ConnPropScan {
-	return ConnPropScan{in: xdr.Scan{B: b}}
+	return ConnPropScan{in: codec.Scan{B: b}}
 }
 
 // Props gives the elements of Props.
@@ -684,7 +684,7 @@ func (s *ConnPropScan) Props() iter.Seq[PropValView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -693,12 +693,12 @@ func (s *ConnPropScan) Props() iter.Seq[PropValView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -753,12 +753,12 @@ func (s *ConnPropScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type PropSubsetScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanPropSubset begins a scan of the PropSubset at the front of b.
 func ScanPropSubset(b []byte) PropSubsetScan {
-	return PropSubsetScan{in: xdr.Scan{B: b}}
+	return PropSubsetScan{in: codec.Scan{B: b}}
 }
 
 // All gives the elements of the PropSubset.
@@ -769,7 +769,7 @@ func (s *PropSubsetScan) All() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -780,7 +780,7 @@ func (s *PropSubsetScan) All() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}

@@ -33,6 +33,7 @@ import (
 	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -311,7 +312,7 @@ func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -327,8 +328,8 @@ func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -366,7 +367,7 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "rpcrdma2.Msg:Chunks"))
+		return v.failXDR(e, codec.In(err, "rpcrdma2.Msg:Chunks"))
 	}
 	return off, nil
 }
@@ -375,7 +376,7 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
+		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -384,7 +385,7 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Msg:Chunks")
+		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
 	}
 	return off, nil
 }
@@ -412,7 +413,7 @@ func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -428,8 +429,8 @@ func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -467,7 +468,7 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "rpcrdma2.Nomsg:Chunks"))
+		return v.failXDR(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"))
 	}
 	return off, nil
 }
@@ -476,7 +477,7 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
+		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -485,7 +486,7 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.Nomsg:Chunks")
+		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
 	}
 	return off, nil
 }
@@ -516,7 +517,7 @@ func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -532,8 +533,8 @@ func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -569,8 +570,8 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -579,8 +580,8 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -589,8 +590,8 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ErrCode:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	off += 4
 	return off, nil
@@ -622,7 +623,7 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -638,8 +639,8 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -675,8 +676,8 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
@@ -687,8 +688,8 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	w := b[off : off+8 : off+8]
 	v.VersLow = binary.BigEndian.Uint32(w[0:4])
@@ -699,8 +700,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
 	}
 	off += 8
 	return off, nil
@@ -733,7 +734,7 @@ func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -749,8 +750,8 @@ func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -786,8 +787,8 @@ func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ChunkIndex)
@@ -798,8 +799,8 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
 	}
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
@@ -810,8 +811,8 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
 	}
 	off += 8
 	return off, nil
@@ -860,7 +861,7 @@ func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -876,8 +877,8 @@ func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -915,8 +916,8 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -924,32 +925,32 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.Versions.VersHigh)
 		off += 12
 	case ErrReadChunks:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 		binary.BigEndian.PutUint32(w[4:8], v.MaxReadChunks)
 		off += 8
 	case ErrWriteChunks:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 		binary.BigEndian.PutUint32(w[4:8], v.MaxWriteChunks)
 		off += 8
 	case ErrSegments:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 		binary.BigEndian.PutUint32(w[4:8], v.MaxSegments)
 		off += 8
 	case ErrWriteResource:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
@@ -957,16 +958,16 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.WriteResource.LengthNeeded)
 		off += 12
 	case ErrReplyResource:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
 		binary.BigEndian.PutUint32(w[4:8], v.ReplyLengthNeeded)
 		off += 8
 	default:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Err))
 		off += 4
@@ -977,8 +978,8 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1002,42 +1003,42 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
 		}
 		w := b[off : off+8 : off+8]
 		v.Versions.VersLow = binary.BigEndian.Uint32(w[0:4])
 		v.Versions.VersHigh = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrReadChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		v.MaxReadChunks = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrWriteChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		v.MaxWriteChunks = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrSegments:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		v.MaxSegments = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	case ErrWriteResource:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
 		}
 		w := b[off : off+8 : off+8]
 		v.WriteResource.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 		v.WriteResource.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrReplyResource:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		v.ReplyLengthNeeded = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
@@ -1049,40 +1050,40 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:Err")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.Error:Err")
 	}
 	kind = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case ErrVers:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:Versions.VersLow")
 		}
 		off += 8
 	case ErrReadChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxReadChunks")
 		}
 		off += 4
 	case ErrWriteChunks:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxWriteChunks")
 		}
 		off += 4
 	case ErrSegments:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:MaxSegments")
 		}
 		off += 4
 	case ErrWriteResource:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.Error:WriteResource.ChunkIndex")
 		}
 		off += 8
 	case ErrReplyResource:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.Error:ReplyLengthNeeded")
 		}
 		off += 4
 	default:
@@ -1131,7 +1132,7 @@ func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1147,8 +1148,8 @@ func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1185,10 +1186,10 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Props)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Props)))
 	off += 4
@@ -1196,16 +1197,16 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off, p.Data)
 	}
 	return off, nil
 }
@@ -1213,34 +1214,34 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
-	if err = xdr.Resize(d, &v.Props, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.ConnProp:Props")
+	if err = codec.Resize(d, &v.Props, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.ConnProp:Props")
 	}
 	s := v.Props
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
-		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1248,26 +1249,26 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.ConnProp:Props[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1300,7 +1301,7 @@ func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1316,8 +1317,8 @@ func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Common) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1353,8 +1354,8 @@ func (v *Common) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -1367,8 +1368,8 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	w := b[off : off+16 : off+16]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1381,8 +1382,8 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma2.Common:XID")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
 	off += 16
 	return off, nil
@@ -1417,7 +1418,7 @@ func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1433,8 +1434,8 @@ func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1470,8 +1471,8 @@ func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Start.XID)
@@ -1485,8 +1486,8 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	w := b[off : off+20 : off+20]
 	v.Start.XID = binary.BigEndian.Uint32(w[0:4])
@@ -1500,8 +1501,8 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
 	off += 20
 	return off, nil
@@ -1534,7 +1535,7 @@ func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1550,8 +1551,8 @@ func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1587,8 +1588,8 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -1600,8 +1601,8 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	w := b[off : off+16 : off+16]
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
@@ -1613,8 +1614,8 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "rpcrdma2.Segment:Handle")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
 	off += 16
 	return off, nil
@@ -1648,7 +1649,7 @@ func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1664,8 +1665,8 @@ func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1701,8 +1702,8 @@ func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -1715,8 +1716,8 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	w := b[off : off+20 : off+20]
 	v.Position = binary.BigEndian.Uint32(w[0:4])
@@ -1729,8 +1730,8 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
 	off += 20
 	return off, nil
@@ -1760,7 +1761,7 @@ func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1776,8 +1777,8 @@ func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1814,18 +1815,18 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
 	s := v.Target
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 16) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 16) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -1839,16 +1840,16 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
-	if err = xdr.Resize(d, &v.Target, int(n), 16, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.WriteChunk:Target")
+	if err = codec.Resize(d, &v.Target, int(n), 16, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.WriteChunk:Target")
 	}
 	s := v.Target
 	for i := range s {
@@ -1864,13 +1865,13 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
 	}
 	off += int(n) * 16
 	return off, nil
@@ -1907,7 +1908,7 @@ func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1923,8 +1924,8 @@ func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1960,16 +1961,16 @@ func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.InvHandle)
 	off += 4
 	s := v.Reads
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 24) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1979,8 +1980,8 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], p.Target.Offset)
 		off += 24
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -1988,10 +1989,10 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i2 := range s2 {
 		p2 := &s2[i2]
 		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2000,8 +2001,8 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s3 := p2.Target
 		for i3 := range s3 {
 			p3 := &s3[i3]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p3.Handle)
@@ -2010,27 +2011,27 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 16
 		}
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Reply.Present))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
 		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
 		s4 := v.Reply.Value.Target
 		for i4 := range s4 {
 			p4 := &s4[i4]
-			if xdr.Lacks(b, off, 16) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], p4.Handle)
@@ -2045,23 +2046,23 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	v.InvHandle = binary.BigEndian.Uint32(w[0:4])
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	list, i := v.Reads[:cap(v.Reads)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
-				return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reads")
+			if list, err = codec.ExtendFixed(d, &v.Reads, 24, b, off, 24); err != nil {
+				return 0, codec.In(err, "rpcrdma2.ChunkLists:Reads")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		p.Position = binary.BigEndian.Uint32(w[0:4])
@@ -2073,32 +2074,32 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
 	v.Reads = v.Reads[:i]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list2, i2 := v.Writes[:cap(v.Writes)], 0
-	for more2 == 1 || more2 > 1 && !d.Refuses(xdr.CodeBool) {
+	for more2 == 1 || more2 > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i2 == len(list2) {
-			if list2, err = xdr.Extend(d, &v.Writes, 24, off); err != nil {
-				return 0, xdr.In(err, "rpcrdma2.ChunkLists:Writes")
+			if list2, err = codec.Extend(d, &v.Writes, 24, off); err != nil {
+				return 0, codec.In(err, "rpcrdma2.ChunkLists:Writes")
 			}
 		}
 		p2 := &list2[i2]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
-		if err = xdr.Resize(d, &p2.Target, int(n), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		s := p2.Target
 		for i3 := range s {
@@ -2109,37 +2110,37 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			p3.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
 	v.Writes = v.Writes[:i2]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
+	if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
 		v.Reply.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
-		if err = xdr.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
-			return 0, xdr.In(err, "rpcrdma2.ChunkLists:Reply.Target")
+		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		s2 := v.Reply.Value.Target
 		for i4 := range s2 {
@@ -2161,16 +2162,16 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
 	}
 	w := b[off : off+8 : off+8]
 	more := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma2.ChunkLists:Reads[].Position", i)
 		}
 		w := b[off : off+24 : off+24]
 		more = binary.BigEndian.Uint32(w[20:24])
@@ -2178,50 +2179,50 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ChunkLists:Reads")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i2 := 0
-	for more2 == 1 || more2 > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+	for more2 == 1 || more2 > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		off += int(n) * 16
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Writes")
 		}
 		more2 = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i2++
 	}
 	if more2 != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "rpcrdma2.ChunkLists:Writes")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "rpcrdma2.ChunkLists:Reply")
 	}
 	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -2260,7 +2261,7 @@ func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2276,8 +2277,8 @@ func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2313,8 +2314,8 @@ func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2323,8 +2324,8 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	*v = PropID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2333,8 +2334,8 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropID:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	off += 4
 	return off, nil
@@ -2363,7 +2364,7 @@ func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2379,8 +2380,8 @@ func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2417,52 +2418,52 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
 	}
-	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Data)
+	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
-	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "rpcrdma2.PropVal:Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -2495,7 +2496,7 @@ func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2511,8 +2512,8 @@ func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2549,10 +2550,10 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -2560,16 +2561,16 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off, p.Data)
 	}
 	return off, nil
 }
@@ -2577,34 +2578,34 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
-	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.PropSet:")
+	if err = codec.Resize(d, v, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.PropSet:")
 	}
 	s := *v
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
 		}
-		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -2612,26 +2613,26 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSet:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcrdma2.PropSet:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -2661,7 +2662,7 @@ func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2677,8 +2678,8 @@ func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2715,17 +2716,17 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -2736,16 +2737,16 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
-	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "rpcrdma2.PropSubset:")
+	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
+		return 0, codec.In(err, "rpcrdma2.PropSubset:")
 	}
 	s := *v
 	for i := range s {
@@ -2757,13 +2758,13 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropSubset:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -2795,7 +2796,7 @@ func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2811,8 +2812,8 @@ func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2848,8 +2849,8 @@ func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2858,8 +2859,8 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	*v = PropMaxSendSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2868,8 +2869,8 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	off += 4
 	return off, nil
@@ -2901,7 +2902,7 @@ func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2917,8 +2918,8 @@ func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2954,8 +2955,8 @@ func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -2964,8 +2965,8 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	*v = PropReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2974,8 +2975,8 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	off += 4
 	return off, nil
@@ -3007,7 +3008,7 @@ func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3023,8 +3024,8 @@ func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3060,8 +3061,8 @@ func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3070,8 +3071,8 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	*v = PropMaxSegmentSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -3080,8 +3081,8 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	off += 4
 	return off, nil
@@ -3113,7 +3114,7 @@ func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3129,8 +3130,8 @@ func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3166,8 +3167,8 @@ func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3176,8 +3177,8 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	*v = PropMaxSegmentCount(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -3186,8 +3187,8 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	off += 4
 	return off, nil
@@ -3219,7 +3220,7 @@ func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3235,8 +3236,8 @@ func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3272,8 +3273,8 @@ func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3282,8 +3283,8 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	*v = PropReverseSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -3292,8 +3293,8 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	off += 4
 	return off, nil
@@ -3322,7 +3323,7 @@ func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3338,8 +3339,8 @@ func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3376,47 +3377,47 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

@@ -45,7 +45,7 @@ package xchar
 import (
 	"iter"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // ValueView reads Value field by field, where it lies on the wire. It is made by
@@ -54,12 +54,12 @@ type ValueView []byte
 
 // Which reads field xchv_which.
 func (v ValueView) Which() ID {
-	return ID(xdr.Uint32(v, 0))
+	return ID(codec.Uint32(v, 0))
 }
 
 // Data reads field xchv_data.
 func (v ValueView) Data() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // InitView reads Init field by field, where it lies on the wire. It is made by
@@ -70,11 +70,11 @@ type InitView []byte
 func (v InitView) Start() iter.Seq2[int, ValueView] {
 	return func(yield func(int, ValueView) bool) {
 		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, ValueView(v[off:])) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off+4)
+			off = codec.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -82,13 +82,13 @@ func (v InitView) Start() iter.Seq2[int, ValueView] {
 // NoChange reads field optixc_nochg.
 func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipArray(v, 0, func(off int) int {
-			return xdr.SkipOpaque(v, off+4)
+		off := codec.SkipArray(v, 0, func(off int) int {
+			return codec.SkipOpaque(v, off+4)
 		})
-		n := int(xdr.Uint32(v, off))
+		n := int(codec.Uint32(v, off))
 		s := v[off+4 : off+4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -103,11 +103,11 @@ type ReqView []byte
 func (v ReqView) Want() iter.Seq2[int, ValueView] {
 	return func(yield func(int, ValueView) bool) {
 		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, ValueView(v[off:])) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off+4)
+			off = codec.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -119,10 +119,10 @@ type RespView []byte
 // Done reads field optrsxc_done.
 func (v RespView) Done() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 0))
+		n := int(codec.Uint32(v, 0))
 		s := v[4 : 4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -132,11 +132,11 @@ func (v RespView) Done() iter.Seq2[int, uint32] {
 // Rejected reads field optrsxc_rej.
 func (v RespView) Rejected() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipFixed(v, 0, 4)
-		n := int(xdr.Uint32(v, off))
+		off := codec.SkipFixed(v, 0, 4)
+		n := int(codec.Uint32(v, off))
 		s := v[off+4 : off+4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -146,12 +146,12 @@ func (v RespView) Rejected() iter.Seq2[int, uint32] {
 // Pending reads field optrsxc_pend.
 func (v RespView) Pending() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipFixed(v, 0, 4)
-		off = xdr.SkipFixed(v, off, 4)
-		n := int(xdr.Uint32(v, off))
+		off := codec.SkipFixed(v, 0, 4)
+		off = codec.SkipFixed(v, off, 4)
+		n := int(codec.Uint32(v, off))
 		s := v[off+4 : off+4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -169,20 +169,20 @@ func (v UpdView) Now() ValueView {
 
 // PendClear reads field optuxc_pendclr.
 func (v UpdView) PendClear() bool {
-	off := xdr.SkipOpaque(v, 4)
-	return xdr.Uint32(v, off) != 0
+	off := codec.SkipOpaque(v, 4)
+	return codec.Uint32(v, off) != 0
 }
 
 // InitScan reads the lists of a Init in one pass, in their order on the wire, and checks what
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type InitScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanInit begins a scan of the Init at the front of b.
 func ScanInit(b []byte) InitScan {
-	return InitScan{in: xdr.Scan{B: b}}
+	return InitScan{in: codec.Scan{B: b}}
 }
 
 // Start gives the elements of Start.
@@ -193,7 +193,7 @@ func (s *InitScan) Start() iter.Seq[ValueView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -202,12 +202,12 @@ func (s *InitScan) Start() iter.Seq[ValueView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -230,7 +230,7 @@ func (s *InitScan) NoChange() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -241,7 +241,7 @@ func (s *InitScan) NoChange() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}
@@ -293,12 +293,12 @@ func (s *InitScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type ReqScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanReq begins a scan of the Req at the front of b.
 func ScanReq(b []byte) ReqScan {
-	return ReqScan{in: xdr.Scan{B: b}}
+	return ReqScan{in: codec.Scan{B: b}}
 }
 
 // Want gives the elements of Want.
@@ -309,7 +309,7 @@ func (s *ReqScan) Want() iter.Seq[ValueView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -318,12 +318,12 @@ func (s *ReqScan) Want() iter.Seq[ValueView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -378,12 +378,12 @@ func (s *ReqScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type RespScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanResp begins a scan of the Resp at the front of b.
 func ScanResp(b []byte) RespScan {
-	return RespScan{in: xdr.Scan{B: b}}
+	return RespScan{in: codec.Scan{B: b}}
 }
 
 // Done gives the elements of Done.
@@ -394,7 +394,7 @@ func (s *RespScan) Done() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -405,7 +405,7 @@ func (s *RespScan) Done() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}
@@ -422,7 +422,7 @@ func (s *RespScan) Rejected() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -433,7 +433,7 @@ func (s *RespScan) Rejected() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}
@@ -450,7 +450,7 @@ func (s *RespScan) Pending() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -461,7 +461,7 @@ func (s *RespScan) Pending() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}

@@ -48,6 +48,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -203,7 +204,7 @@ func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -219,8 +220,8 @@ func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ID) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -256,8 +257,8 @@ func (v *ID) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -266,8 +267,8 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.ID:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ID:")
 	}
 	*v = ID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -276,8 +277,8 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.ID:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ID:")
 	}
 	off += 4
 	return off, nil
@@ -306,7 +307,7 @@ func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -322,8 +323,8 @@ func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Value) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -360,52 +361,52 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
 	}
-	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Data)
+	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "xchar.Value:Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
-	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "xchar.Value:Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -438,7 +439,7 @@ func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -454,8 +455,8 @@ func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -492,10 +493,10 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
@@ -503,16 +504,16 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off, p.Data)
 	}
 	return off, nil
 }
@@ -520,34 +521,34 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Spec:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
-	if err = xdr.Resize(d, v, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "xchar.Spec:")
+	if err = codec.Resize(d, v, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "xchar.Spec:")
 	}
 	s := *v
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Spec:[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Spec:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
 		}
-		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -555,26 +556,26 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Spec:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Spec:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Spec:[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Spec:[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -604,7 +605,7 @@ func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -620,8 +621,8 @@ func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -658,17 +659,17 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -679,16 +680,16 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Subset:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
-	if err = xdr.Resize(d, v, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "xchar.Subset:")
+	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
+		return 0, codec.In(err, "xchar.Subset:")
 	}
 	s := *v
 	for i := range s {
@@ -700,13 +701,13 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Subset:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Subset:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
 	}
 	off += int(n) * 4
 	return off, nil
@@ -758,7 +759,7 @@ func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -774,8 +775,8 @@ func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -812,10 +813,10 @@ func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -824,12 +825,12 @@ func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	enum := BackwardSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	*v = enum
 	off += 4
@@ -838,12 +839,12 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.BackwardSupport:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
 	}
 	enum := BackwardSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	off += 4
 	return off, nil
@@ -875,7 +876,7 @@ func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -891,8 +892,8 @@ func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -928,8 +929,8 @@ func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -938,8 +939,8 @@ func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	*v = ReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -948,8 +949,8 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.ReceiveBufferSize:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	off += 4
 	return off, nil
@@ -981,7 +982,7 @@ func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -997,8 +998,8 @@ func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1034,22 +1035,22 @@ func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	*v = word != 0
 	off += 4
@@ -1058,12 +1059,12 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.RemoteInvalidation:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	off += 4
 	return off, nil
@@ -1096,7 +1097,7 @@ func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1112,8 +1113,8 @@ func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Init) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1150,10 +1151,10 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Start)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Start)))
 	off += 4
@@ -1161,29 +1162,29 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off, p.Data)
 	}
 	if uint64(len(v.NoChange)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NoChange)))
 	off += 4
 	s2 := v.NoChange
 	for i2 := range s2 {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
@@ -1194,46 +1195,46 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
-	if err = xdr.Resize(d, &v.Start, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "xchar.Init:Start")
+	if err = codec.Resize(d, &v.Start, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "xchar.Init:Start")
 	}
 	s := v.Start
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
-		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
-	if err = xdr.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
-		return 0, xdr.In(err, "xchar.Init:NoChange")
+	if err = codec.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
+		return 0, codec.In(err, "xchar.Init:NoChange")
 	}
 	s2 := v.NoChange
 	for i2 := range s2 {
@@ -1245,36 +1246,36 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:Start")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Init:Start[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Init:Start[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Init:NoChange")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Init:NoChange")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1307,7 +1308,7 @@ func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1323,8 +1324,8 @@ func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1361,10 +1362,10 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Want)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Want)))
 	off += 4
@@ -1372,16 +1373,16 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off, p.Data)
 	}
 	return off, nil
 }
@@ -1389,34 +1390,34 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
-	if err = xdr.Resize(d, &v.Want, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "xchar.Req:Want")
+	if err = codec.Resize(d, &v.Want, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "xchar.Req:Want")
 	}
 	s := v.Want
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Req:Want[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
 		}
-		p.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1424,26 +1425,26 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Req:Want")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "xchar.Req:Want[].Which", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "xchar.Req:Want[].Which", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1475,7 +1476,7 @@ func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1491,8 +1492,8 @@ func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1529,49 +1530,49 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Done)))
 	off += 4
 	s := v.Done
 	for i := range s {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
 	}
 	if uint64(len(v.Rejected)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rejected)))
 	off += 4
 	s2 := v.Rejected
 	for i2 := range s2 {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 		off += 4
 	}
 	if uint64(len(v.Pending)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Pending)))
 	off += 4
 	s3 := v.Pending
 	for i3 := range s3 {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 		off += 4
@@ -1582,48 +1583,48 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
-	if err = xdr.Resize(d, &v.Done, int(n), 4, off); err != nil {
-		return 0, xdr.In(err, "xchar.Resp:Done")
+	if err = codec.Resize(d, &v.Done, int(n), 4, off); err != nil {
+		return 0, codec.In(err, "xchar.Resp:Done")
 	}
 	s := v.Done
 	for i := range s {
 		s[i] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
-	if err = xdr.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
-		return 0, xdr.In(err, "xchar.Resp:Rejected")
+	if err = codec.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
+		return 0, codec.In(err, "xchar.Resp:Rejected")
 	}
 	s2 := v.Rejected
 	for i2 := range s2 {
 		s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
-	if err = xdr.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
-		return 0, xdr.In(err, "xchar.Resp:Pending")
+	if err = codec.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
+		return 0, codec.In(err, "xchar.Resp:Pending")
 	}
 	s3 := v.Pending
 	for i3 := range s3 {
@@ -1635,31 +1636,31 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Done")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Rejected")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Rejected")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
 	}
 	off += int(n2) * 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Resp:Pending")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Resp:Pending")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
 	}
 	off += int(n3) * 4
 	return off, nil
@@ -1690,7 +1691,7 @@ func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1706,8 +1707,8 @@ func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1744,44 +1745,44 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Now.Data)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
 	}
-	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Now.Data)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Now.Data)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.PendClear))
+	off = codec.PutOpaque(b, off, v.Now.Data)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.PendClear))
 	off += 4
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	v.Now.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
-	v.Now.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Now.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	v.PendClear = word != 0
 	off += 4
@@ -1790,25 +1791,25 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "xchar.Upd:Now.Which")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "xchar.Upd:PendClear")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "xchar.Upd:PendClear")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	off += 4
 	return off, nil

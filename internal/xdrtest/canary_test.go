@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The faults that a codec can have. Each check must refuse the one it is for.
@@ -47,15 +48,16 @@ func (v *item[F]) XDRSize() int {
 }
 
 func (v *item[F]) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.XDRSize(); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.XDRSize()); err != nil {
+		return err
 	}
-	b, off := e.Output()
-	binary.BigEndian.PutUint32(b[off:], xdr.Word(v.Flag))
-	binary.BigEndian.PutUint32(b[off+4:], uint32(len(v.Data)))
-	e.End(xdr.PutOpaque(b, off+8, v.Data))
+	b, err := e.Next(8 + xdr.Padded(len(v.Data)))
+	if err != nil {
+		return err
+	}
+	binary.BigEndian.PutUint32(b, codec.Word(v.Flag))
+	binary.BigEndian.PutUint32(b[4:], uint32(len(v.Data)))
+	codec.PutOpaque(b, 8, v.Data)
 	return nil
 }
 
@@ -84,18 +86,18 @@ func (v *item[F]) UnmarshalBinary(b []byte) error {
 // scan holds the bytes of an item at off against the rules in force.
 func (v *item[F]) scan(b []byte, off int, bools, pads bool) (flag, n uint32, err *xdr.Error) {
 	if len(b)-off < 8 {
-		return 0, 0, xdr.Short(b, off, 8, "item:Flag")
+		return 0, 0, codec.Short(b, off, 8, "item:Flag")
 	}
 	flag, n = binary.BigEndian.Uint32(b[off:]), binary.BigEndian.Uint32(b[off+4:])
 	if flag > 1 && bools && !has[F, lax]() {
-		return 0, 0, xdr.Fail(xdr.CodeBool, off, uint64(flag), 1, "item:Flag")
+		return 0, 0, codec.Fail(xdr.CodeBool, off, uint64(flag), 1, "item:Flag")
 	}
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, 0, xdr.Short(b, off, xdr.Padded(int(n)), "item:Data")
+		return 0, 0, codec.Short(b, off, xdr.Padded(int(n)), "item:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && pads {
-		return 0, 0, xdr.Fail(xdr.CodePadding, off+int(n), 1, 0, "item:Data")
+	if !codec.ZeroPad(b, off, int(n)) && pads {
+		return 0, 0, codec.Fail(xdr.CodePadding, off+int(n), 1, 0, "item:Data")
 	}
 	return flag, n, nil
 }
@@ -109,7 +111,7 @@ func (v *item[F]) CheckXDR(b []byte) (int, error) {
 }
 
 func (v *item[F]) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	_, n, err := v.scan(b, off, c.Refuses(xdr.CodeBool), c.Refuses(xdr.CodePadding))
+	_, n, err := v.scan(b, off, codec.Refuses(c, xdr.CodeBool), codec.Refuses(c, xdr.CodePadding))
 	if err != nil && !has[F, blind]() {
 		return off, err
 	}
@@ -117,14 +119,14 @@ func (v *item[F]) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 }
 
 func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
+	b, off := d.Buf, d.Off
 	if has[F, reader]() {
 		b = b[:cap(b)]
 	}
 	if has[F, greedy]() && len(b) >= 8 {
 		v.Data = make([]byte, min(binary.BigEndian.Uint32(b[4:]), 1<<20))
 	}
-	flag, n, err := v.scan(b, off, d.Refuses(xdr.CodeBool), d.Refuses(xdr.CodePadding))
+	flag, n, err := v.scan(b, off, codec.Refuses(&d.Rules, xdr.CodeBool), codec.Refuses(&d.Rules, xdr.CodePadding))
 	if err != nil {
 		return err
 	}
@@ -139,9 +141,9 @@ func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
 	case has[F, keeper]():
 		v.Data = b[off : off+int(n)]
 	default:
-		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	}
-	d.Advance(off + xdr.Padded(int(n)))
+	d.Off = off + xdr.Padded(int(n))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // OpaqueAuthView reads OpaqueAuth field by field, where it lies on the wire. It is made by
@@ -15,12 +16,12 @@ type OpaqueAuthView []byte
 
 // Flavor reads field flavor.
 func (v OpaqueAuthView) Flavor() Flavor {
-	return Flavor(xdr.Uint32(v, 0))
+	return Flavor(codec.Uint32(v, 0))
 }
 
 // Body reads field body.
 func (v OpaqueAuthView) Body() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
@@ -29,12 +30,12 @@ type VersionRangeView []byte
 
 // Low reads field low.
 func (v VersionRangeView) Low() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // High reads field high.
 func (v VersionRangeView) High() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // CallBodyView reads CallBody field by field, where it lies on the wire. It is made by
@@ -43,22 +44,22 @@ type CallBodyView []byte
 
 // RPCVers reads field rpcvers.
 func (v CallBodyView) RPCVers() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Prog reads field prog.
 func (v CallBodyView) Prog() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Vers reads field vers.
 func (v CallBodyView) Vers() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Proc reads field proc.
 func (v CallBodyView) Proc() uint32 {
-	return xdr.Uint32(v, 12)
+	return codec.Uint32(v, 12)
 }
 
 // Cred reads field cred.
@@ -68,7 +69,7 @@ func (v CallBodyView) Cred() OpaqueAuthView {
 
 // Verf reads field verf.
 func (v CallBodyView) Verf() OpaqueAuthView {
-	off := xdr.SkipOpaque(v, 20)
+	off := codec.SkipOpaque(v, 20)
 	return OpaqueAuthView(v[off:])
 }
 
@@ -78,7 +79,7 @@ type ReplyDataView []byte
 
 // Stat reads the discriminant.
 func (v ReplyDataView) Stat() AcceptStat {
-	return AcceptStat(xdr.Uint32(v, 0))
+	return AcceptStat(codec.Uint32(v, 0))
 }
 
 // MismatchInfo reads the arm that is there if Stat is ProgMismatch.
@@ -101,7 +102,7 @@ func (v AcceptedReplyView) Verf() OpaqueAuthView {
 
 // Data reads field reply_data.
 func (v AcceptedReplyView) Data() ReplyDataView {
-	off := xdr.SkipOpaque(v, 4)
+	off := codec.SkipOpaque(v, 4)
 	return ReplyDataView(v[off:])
 }
 
@@ -111,7 +112,7 @@ type RejectedReplyView []byte
 
 // Stat reads the discriminant.
 func (v RejectedReplyView) Stat() RejectStat {
-	return RejectStat(xdr.Uint32(v, 0))
+	return RejectStat(codec.Uint32(v, 0))
 }
 
 // MismatchInfo reads the arm that is there if Stat is RPCMismatch.
@@ -127,7 +128,7 @@ func (v RejectedReplyView) MismatchInfo() (x VersionRangeView, ok bool) {
 func (v RejectedReplyView) AuthStat() (x AuthStat, ok bool) {
 	switch v.Stat() {
 	case AuthError:
-		return AuthStat(xdr.Uint32(v, 4)), true
+		return AuthStat(codec.Uint32(v, 4)), true
 	}
 	return x, false
 }
@@ -138,7 +139,7 @@ type ReplyBodyView []byte
 
 // Stat reads the discriminant.
 func (v ReplyBodyView) Stat() ReplyStat {
-	return ReplyStat(xdr.Uint32(v, 0))
+	return ReplyStat(codec.Uint32(v, 0))
 }
 
 // Accepted reads the arm that is there if Stat is Accepted.
@@ -165,7 +166,7 @@ type BodyView []byte
 
 // Type reads the discriminant.
 func (v BodyView) Type() MsgType {
-	return MsgType(xdr.Uint32(v, 0))
+	return MsgType(codec.Uint32(v, 0))
 }
 
 // Call reads the arm that is there if Type is Call.
@@ -192,7 +193,7 @@ type MessageView []byte
 
 // XID reads field xid.
 func (v MessageView) XID() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Body reads field body.
@@ -206,34 +207,34 @@ type AuthSysParmsView []byte
 
 // Stamp reads field stamp.
 func (v AuthSysParmsView) Stamp() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // MachineName reads field machinename.
 func (v AuthSysParmsView) MachineName() xdr.String {
-	return xdr.String(xdr.ViewOpaque(v, 4))
+	return xdr.String(codec.ViewOpaque(v, 4))
 }
 
 // UID reads field uid.
 func (v AuthSysParmsView) UID() uint32 {
-	off := xdr.SkipOpaque(v, 4)
-	return xdr.Uint32(v, off)
+	off := codec.SkipOpaque(v, 4)
+	return codec.Uint32(v, off)
 }
 
 // GID reads field gid.
 func (v AuthSysParmsView) GID() uint32 {
-	off := xdr.SkipOpaque(v, 4)
-	return xdr.Uint32(v, off+4)
+	off := codec.SkipOpaque(v, 4)
+	return codec.Uint32(v, off+4)
 }
 
 // Gids reads field gids.
 func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipOpaque(v, 4)
-		n := int(xdr.Uint32(v, off+8))
+		off := codec.SkipOpaque(v, 4)
+		n := int(codec.Uint32(v, off+8))
 		s := v[off+8+4 : off+8+4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -244,12 +245,12 @@ func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type AuthSysParmsScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanAuthSysParms begins a scan of the AuthSysParms at the front of b.
 func ScanAuthSysParms(b []byte) AuthSysParmsScan {
-	return AuthSysParmsScan{in: xdr.Scan{B: b}}
+	return AuthSysParmsScan{in: codec.Scan{B: b}}
 }
 
 // Gids gives the elements of Gids.
@@ -260,7 +261,7 @@ func (s *AuthSysParmsScan) Gids() iter.Seq[uint32] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 16 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -271,7 +272,7 @@ func (s *AuthSysParmsScan) Gids() iter.Seq[uint32] {
 			from := off
 			off += 4
 			left--
-			if !yield(xdr.Uint32(b, from)) && left > 0 {
+			if !yield(codec.Uint32(b, from)) && left > 0 {
 				s.in.Off, s.in.Left = off, int(left)
 				return
 			}
@@ -287,13 +288,13 @@ func (s *AuthSysParmsScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 255)
-			if xdr.Lacks(b, off, 8) {
+			off = codec.PassOpaque(b, off, 255)
+			if codec.Lacks(b, off, 8) {
 				s.in.Fail()
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -284,7 +285,7 @@ func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -300,8 +301,8 @@ func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -337,8 +338,8 @@ func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -347,8 +348,8 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.Flavor:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	*v = Flavor(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -357,8 +358,8 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.Flavor:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	off += 4
 	return off, nil
@@ -392,7 +393,7 @@ func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -408,8 +409,8 @@ func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -446,58 +447,58 @@ func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Body) > 400 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
 	}
-	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Body)
+	off = codec.PutOpaque(b, off, v.Body)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
-	v.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -546,7 +547,7 @@ func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -562,8 +563,8 @@ func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -600,10 +601,10 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -612,12 +613,12 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	enum := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	*v = enum
 	off += 4
@@ -626,12 +627,12 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.MsgType:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
 	}
 	enum := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	off += 4
 	return off, nil
@@ -679,7 +680,7 @@ func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -695,8 +696,8 @@ func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -733,10 +734,10 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -745,12 +746,12 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	enum := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	*v = enum
 	off += 4
@@ -759,12 +760,12 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
 	}
 	enum := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	off += 4
 	return off, nil
@@ -820,7 +821,7 @@ func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -836,8 +837,8 @@ func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -874,10 +875,10 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -886,12 +887,12 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	enum := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	*v = enum
 	off += 4
@@ -900,12 +901,12 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
 	}
 	enum := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	off += 4
 	return off, nil
@@ -953,7 +954,7 @@ func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -969,8 +970,8 @@ func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1007,10 +1008,10 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1019,12 +1020,12 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	enum := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	*v = enum
 	off += 4
@@ -1033,12 +1034,12 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.RejectStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
 	}
 	enum := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	off += 4
 	return off, nil
@@ -1102,7 +1103,7 @@ func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1118,8 +1119,8 @@ func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1155,8 +1156,8 @@ func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1165,8 +1166,8 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	*v = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1175,8 +1176,8 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AuthStat:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	off += 4
 	return off, nil
@@ -1208,7 +1209,7 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1224,8 +1225,8 @@ func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1261,8 +1262,8 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
@@ -1273,8 +1274,8 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
@@ -1285,8 +1286,8 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.VersionRange:Low")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
 	}
 	off += 8
 	return off, nil
@@ -1322,7 +1323,7 @@ func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1338,8 +1339,8 @@ func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1376,13 +1377,13 @@ func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Cred.Body) > 400 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
 	}
 	if len(v.Verf.Body) > 400 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body"))
 	}
-	if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.RPCVers)
@@ -1392,19 +1393,19 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Cred.Flavor))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Cred.Body)))
 	off += 24
-	off = xdr.PutOpaque(b, off, v.Cred.Body)
+	off = codec.PutOpaque(b, off, v.Cred.Body)
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Verf.Body)
+	off = codec.PutOpaque(b, off, v.Verf.Body)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
 	}
 	w := b[off : off+24 : off+24]
 	v.RPCVers = binary.BigEndian.Uint32(w[0:4])
@@ -1415,69 +1416,69 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
-	v.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
-	v.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+	v.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
 	}
 	w := b[off : off+24 : off+24]
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.CallBody:Verf.Flavor")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n2 > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -1521,7 +1522,7 @@ func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1537,8 +1538,8 @@ func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1576,14 +1577,14 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Success:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1592,10 +1593,10 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 12
 	default:
 		if !v.Stat.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyData:Stat"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Stat))
 		off += 4
@@ -1605,8 +1606,8 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1622,16 +1623,16 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
 		}
 	}
 	return off, nil
@@ -1639,21 +1640,21 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyData:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
 	}
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.ReplyData:MismatchInfo.Low")
 		}
 		off += 8
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyData:Stat")
 		}
 	}
 	return off, nil
@@ -1699,7 +1700,7 @@ func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1715,8 +1716,8 @@ func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1753,23 +1754,23 @@ func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Verf.Body) > 400 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
 	}
-	if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Verf.Body)
+	off = codec.PutOpaque(b, off, v.Verf.Body)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Data.Stat))
 	off += 4
 	switch v.Data.Stat {
 	case Success:
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Data.MismatchInfo.Low)
@@ -1777,7 +1778,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 	default:
 		if !v.Data.Stat.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Data.Stat)), 0, "oncrpc.AcceptedReply:Data.Stat"))
 		}
 	}
 	return off, nil
@@ -1785,26 +1786,26 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
-	v.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Verf.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1820,16 +1821,16 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
 		}
 	}
 	return off, nil
@@ -1837,37 +1838,37 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 400 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.AcceptedReply:Data.Stat")
 	}
 	kind := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Success:
 	case ProgMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Data.MismatchInfo.Low")
 		}
 		off += 8
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.AcceptedReply:Data.Stat")
 		}
 	}
 	return off, nil
@@ -1907,7 +1908,7 @@ func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1923,8 +1924,8 @@ func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1962,8 +1963,8 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case RPCMismatch:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1971,8 +1972,8 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.MismatchInfo.High)
 		off += 12
 	case AuthError:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -1980,17 +1981,17 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 	default:
 		if !v.Stat.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.RejectedReply:Stat"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2005,51 +2006,51 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case RPCMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		w := b[off : off+8 : off+8]
 		v.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 		v.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case AuthError:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		v.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
 	}
 	kind := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case RPCMismatch:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.RejectedReply:MismatchInfo.Low")
 		}
 		off += 8
 	case AuthError:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:AuthStat")
 		}
 		off += 4
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.RejectedReply:Stat")
 	}
 	return off, nil
 }
@@ -2106,7 +2107,7 @@ func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2122,8 +2123,8 @@ func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2162,24 +2163,24 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Accepted:
 		if len(v.Accepted.Verf.Body) > 400 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body"))
 		}
-		if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Accepted.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Accepted.Verf.Body)))
 		off += 12
-		off = xdr.PutOpaque(b, off, v.Accepted.Verf.Body)
+		off = codec.PutOpaque(b, off, v.Accepted.Verf.Body)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Accepted.Data.Stat))
 		off += 4
 		switch v.Accepted.Data.Stat {
 		case Success:
 		case ProgMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Accepted.Data.MismatchInfo.Low)
@@ -2187,12 +2188,12 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 8
 		default:
 			if !v.Accepted.Data.Stat.Valid() {
-				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Accepted.Data.Stat)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat"))
 			}
 		}
 	case Denied:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
@@ -2200,38 +2201,38 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		switch v.Rejected.Stat {
 		case RPCMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], v.Rejected.MismatchInfo.Low)
 			binary.BigEndian.PutUint32(w[4:8], v.Rejected.MismatchInfo.High)
 			off += 8
 		case AuthError:
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Rejected.AuthStat))
 			off += 4
 		default:
 			if !v.Rejected.Stat.Valid() {
-				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
 			}
-			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Rejected.Stat)), 0, "oncrpc.ReplyBody:Rejected.Stat"))
 		}
 	default:
 		if !v.Stat.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Stat)), 0, "oncrpc.ReplyBody:Stat"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2246,26 +2247,26 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case Accepted:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		v.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
-		v.Accepted.Verf.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -2281,21 +2282,21 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind2 {
 		case Success:
 		case ProgMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 			v.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
-			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 			}
 		}
 	case Denied:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -2310,104 +2311,104 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind3 {
 		case RPCMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			w := b[off : off+8 : off+8]
 			v.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 			v.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		case AuthError:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			v.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		default:
-			if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
 	}
 	kind := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Accepted:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Verf.Flavor")
 		}
 		w := b[off : off+8 : off+8]
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Accepted.Data.Stat")
 		}
 		kind2 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Success:
 		case ProgMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Accepted.Data.MismatchInfo.Low")
 			}
 			off += 8
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.ReplyBody:Accepted.Data.Stat")
 			}
 		}
 	case Denied:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 		kind3 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind3 {
 		case RPCMismatch:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.ReplyBody:Rejected.MismatchInfo.Low")
 			}
 			off += 8
 		case AuthError:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Rejected.AuthStat")
 			}
 			off += 4
 		default:
-			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "oncrpc.ReplyBody:Rejected.Stat")
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.ReplyBody:Stat")
 	}
 	return off, nil
 }
@@ -2472,7 +2473,7 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2488,8 +2489,8 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2528,13 +2529,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case Call:
 		if len(v.Call.Cred.Body) > 400 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body"))
 		}
 		if len(v.Call.Verf.Body) > 400 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body"))
 		}
-		if xdr.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2545,15 +2546,15 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.Call.Cred.Flavor))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Call.Cred.Body)))
 		off += 28
-		off = xdr.PutOpaque(b, off, v.Call.Cred.Body)
+		off = codec.PutOpaque(b, off, v.Call.Cred.Body)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Call.Verf.Body)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Call.Verf.Body)
+		off = codec.PutOpaque(b, off, v.Call.Verf.Body)
 	case Reply:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2562,23 +2563,23 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		switch v.Reply.Stat {
 		case Accepted:
 			if len(v.Reply.Accepted.Verf.Body) > 400 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body"))
 			}
-			if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Reply.Accepted.Verf.Body)))
 			off += 8
-			off = xdr.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
+			off = codec.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 8) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Reply.Accepted.Data.MismatchInfo.Low)
@@ -2586,14 +2587,14 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 8
 			default:
 				if !v.Reply.Accepted.Data.Stat.Valid() {
-					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Accepted.Data.Stat)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat"))
 				}
 			}
 		case Denied:
 			switch v.Reply.Rejected.Stat {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 12) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 12) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+12 : off+12]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
@@ -2601,8 +2602,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(w[8:12], v.Reply.Rejected.MismatchInfo.High)
 				off += 12
 			case AuthError:
-				if xdr.Lacks(b, off, 8) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 8) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Rejected.Stat))
@@ -2610,29 +2611,29 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 8
 			default:
 				if !v.Reply.Rejected.Stat.Valid() {
-					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
 				}
-				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Reply.Rejected.Stat)), 0, "oncrpc.Body:Reply.Rejected.Stat"))
 			}
 		default:
 			if !v.Reply.Stat.Valid() {
-				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
 			}
-			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Reply.Stat)), 0, "oncrpc.Body:Reply.Stat"))
 		}
 	default:
 		if !v.Type.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Type)), 0, "oncrpc.Body:Type"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2647,8 +2648,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case Call:
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Call.RPCVers = binary.BigEndian.Uint32(w[0:4])
@@ -2659,37 +2660,37 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
-		v.Call.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Call.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
-		v.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		v.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -2704,26 +2705,26 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind2 {
 		case Accepted:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
-			v.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
+			v.Reply.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -2739,21 +2740,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Reply.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
-				if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -2768,156 +2769,156 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			switch kind4 {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Reply.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				v.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
 			default:
-				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				if !kind4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "oncrpc.Body:Type")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
 	}
 	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case Call:
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.Body:Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
-				if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
+				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Body:Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Body:Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Body:Reply.Rejected.Stat")
 			}
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Body:Reply.Stat")
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Body:Type")
 	}
 	return off, nil
 }
@@ -2982,7 +2983,7 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2998,8 +2999,8 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3035,8 +3036,8 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -3045,13 +3046,13 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Body.Type {
 	case Call:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body"))
 		}
 		if len(v.Body.Call.Verf.Body) > 400 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body"))
 		}
-		if xdr.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.RPCVers)
@@ -3061,34 +3062,34 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[16:20], uint32(v.Body.Call.Cred.Flavor))
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Body.Call.Cred.Body)))
 		off += 24
-		off = xdr.PutOpaque(b, off, v.Body.Call.Cred.Body)
+		off = codec.PutOpaque(b, off, v.Body.Call.Cred.Body)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Call.Verf.Body)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Body.Call.Verf.Body)
+		off = codec.PutOpaque(b, off, v.Body.Call.Verf.Body)
 	case Reply:
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body"))
 			}
-			if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.Body.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
 			off += 12
-			off = xdr.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
+			off = codec.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Body.Reply.Accepted.Data.Stat {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 8) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Accepted.Data.MismatchInfo.Low)
@@ -3096,12 +3097,12 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 8
 			default:
 				if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat"))
 				}
 			}
 		case Denied:
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
@@ -3109,44 +3110,44 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 8
 			switch v.Body.Reply.Rejected.Stat {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 8) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
 				binary.BigEndian.PutUint32(w[0:4], v.Body.Reply.Rejected.MismatchInfo.Low)
 				binary.BigEndian.PutUint32(w[4:8], v.Body.Reply.Rejected.MismatchInfo.High)
 				off += 8
 			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 4) {
+					return v.failXDR(e, codec.Full())
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Rejected.AuthStat))
 				off += 4
 			default:
 				if !v.Body.Reply.Rejected.Stat.Valid() {
-					return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
 				}
-				return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
 			}
 		default:
 			if !v.Body.Reply.Stat.Valid() {
-				return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
 			}
-			return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
 		}
 	default:
 		if !v.Body.Type.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -3163,8 +3164,8 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case Call:
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Body.Call.RPCVers = binary.BigEndian.Uint32(w[0:4])
@@ -3175,37 +3176,37 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
-		v.Body.Call.Cred.Body = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Body.Call.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Body.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
-		v.Body.Call.Verf.Body = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		v.Body.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	case Reply:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -3220,26 +3221,26 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		switch kind2 {
 		case Accepted:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
-			v.Body.Reply.Accepted.Verf.Body = d.Bytes(b[off : off+int(n3) : off+int(n3)])
+			v.Body.Reply.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -3255,21 +3256,21 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Body.Reply.Accepted.Data.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			default:
-				if !kind3.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -3284,157 +3285,157 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			switch kind4 {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
 				v.Body.Reply.Rejected.MismatchInfo.High = binary.BigEndian.Uint32(w[4:8])
 				off += 8
 			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
 			default:
-				if !kind4.Valid() && d.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				if !kind4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			if !kind2.Valid() && d.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.Message:XID")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
 	}
 	w := b[off : off+8 : off+8]
 	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	switch kind {
 	case Call:
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
 	case Reply:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
-			if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind3 {
 			case Success:
 			case ProgMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
-				if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
-				if xdr.Lacks(b, off, 8) {
-					return 0, xdr.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+				if codec.Lacks(b, off, 8) {
+					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
-				if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
 			}
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
 	}
 	return off, nil
 }
@@ -3469,7 +3470,7 @@ func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3485,8 +3486,8 @@ func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3523,19 +3524,19 @@ func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
 	}
 	if len(v.Gids) > 16 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.Gids)), 16, "oncrpc.AuthSysParms:Gids"))
 	}
-	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Stamp)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachineName)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.MachineName)
+	off = codec.PutOpaque(b, off, v.MachineName)
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.UID)
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
@@ -3543,8 +3544,8 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 12
 	s := v.Gids
 	for i := range s {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], s[i])
 		off += 4
@@ -3555,26 +3556,26 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	v.Stamp = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
-	v.MachineName = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.MachineName = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	v.UID = binary.BigEndian.Uint32(w[0:4])
@@ -3582,13 +3583,13 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
-	if err = xdr.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
-		return 0, xdr.In(err, "oncrpc.AuthSysParms:Gids")
+	if err = codec.Resize(d, &v.Gids, int(n2), 4, off); err != nil {
+		return 0, codec.In(err, "oncrpc.AuthSysParms:Gids")
 	}
 	s := v.Gids
 	for i := range s {
@@ -3600,33 +3601,33 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "oncrpc.AuthSysParms:UID")
 	}
 	w = b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 16 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:Gids")
 	}
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:Gids")
 	}
 	off += int(n2) * 4
 	return off, nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // Types for procedures whose argument or result has no type of its own in the .x
@@ -36,14 +37,13 @@ func (*Void) XDRSize() int { return 0 }
 func (*Void) XDRMaxSize() int { return 0 }
 
 // EncodeXDR implements xdr.Value.
-func (v *Bool) EncodeXDR(e *xdr.Encoder) error { return put4(e, xdr.Word(bool(*v))) }
+func (v *Bool) EncodeXDR(e *xdr.Encoder) error { return put4(e, codec.Word(bool(*v))) }
 
 // DecodeXDR implements xdr.Value. Other words than 0 and 1 are refused.
 func (v *Bool) DecodeXDR(d *xdr.Decoder) error {
 	w, err := get4(d)
-	if err == nil && w > 1 && d.Refuses(xdr.CodeBool) {
-		_, off := d.Input()
-		err = xdr.Fail(xdr.CodeBool, off-4, uint64(w), 1, "")
+	if err == nil && w > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		err = codec.Fail(xdr.CodeBool, d.Offset()-4, uint64(w), 1, "")
 	}
 	if err == nil {
 		*v = w != 0
@@ -129,20 +129,8 @@ func (*Uint64) XDRSize() int { return 8 }
 // XDRMaxSize returns 8.
 func (*Uint64) XDRMaxSize() int { return 8 }
 
-// room makes room for n bytes of output and returns them.
-func room(e *xdr.Encoder, n int) ([]byte, error) {
-	if !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return nil, err
-		}
-	}
-	b, off := e.Output()
-	e.End(off + n)
-	return b[off : off+n], nil
-}
-
 func put4(e *xdr.Encoder, w uint32) error {
-	b, err := room(e, 4)
+	b, err := e.Next(4)
 	if err == nil {
 		binary.BigEndian.PutUint32(b, w)
 	}
@@ -150,25 +138,15 @@ func put4(e *xdr.Encoder, w uint32) error {
 }
 
 func put8(e *xdr.Encoder, w uint64) error {
-	b, err := room(e, 8)
+	b, err := e.Next(8)
 	if err == nil {
 		binary.BigEndian.PutUint64(b, w)
 	}
 	return err
 }
 
-// taken reads n bytes of input.
-func taken(d *xdr.Decoder, n int) ([]byte, error) {
-	b, off := d.Input()
-	if xdr.Lacks(b, off, n) {
-		return nil, xdr.Short(b, off, n, "")
-	}
-	d.Advance(off + n)
-	return b[off : off+n], nil
-}
-
 func get4(d *xdr.Decoder) (uint32, error) {
-	b, err := taken(d, 4)
+	b, err := d.Next(4)
 	if err != nil {
 		return 0, err
 	}
@@ -176,7 +154,7 @@ func get4(d *xdr.Decoder) (uint32, error) {
 }
 
 func get8(d *xdr.Decoder) (uint64, error) {
-	b, err := taken(d, 8)
+	b, err := d.Next(8)
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ const (
 	CodeChunk                    // data item out of line does not fit the stream
 )
 
-// Sentinels for errors.Is: each matches every Error of its code.
+// The sentinels for errors.Is. Each matches every Error of its code.
 var (
 	ErrShort    = errors.New("xdr: input ends inside a value")
 	ErrTrailing = errors.New("xdr: bytes after the value")
@@ -64,74 +64,54 @@ var rules = [...]struct {
 	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
 }
 
+// Error says why an encoder or decoder refused a value: where, what was found, what was
+// expected, and by which rule.
+type Error struct {
+	Code Code
+
+	Offset int    // of the offending bytes: in the input (decode) or the output (encode)
+	Found  uint64 // what stood there: a length, a count, a number
+	Want   uint64 // the limit it broke, if the rule has one
+
+	errorState
+}
+
+// errorState is the state of an Error that package codec works on; see state.go.
+type errorState struct{ Trace trace }
+
 // maxSteps is how many steps of a path an Error keeps: the outermost, and those
-// next to the fault. The first few lie in it.
+// next to the fault. The first nearSteps need no memory of their own: an Error may have to be
+// made for every message of a peer.
 const (
 	maxSteps  = 8
 	nearSteps = 2
 )
 
-// step is the part of a path that one function knows: fields, with "[]" for each
-// index. What stands before a colon is the type that it begins at.
+// trace is the path to a fault, step by step from the inside.
+type trace struct {
+	steps uint32 // in all, including those that are not kept
+	near  [nearSteps]step
+	far   *[maxSteps - nearSteps]step
+}
+
+// step is the part of a path that one function knows: fields, with "[]" for each index. A type
+// that the path begins at stands before a colon.
 type step struct {
 	path  string
 	index [2]uint32
 }
 
-// Error is what an encoder or decoder refuses: where, what was found, what
-// was expected, and by which rule. One is built where the fault is; the
-// callers on the way out add only their part of the path. It is small, as it may
-// have to be made for every message of a peer.
-type Error struct {
-	Code   Code
-	steps  uint32 // in all, those that are not kept too
-	Offset int    // of the offending bytes: in the input (decode) or the output (encode)
-	Found  uint64 // what stood there: a length, a count, a number
-	Want   uint64 // the limit it broke, where the rule has one
-
-	near [nearSteps]step
-	far  *[maxSteps - nearSteps]step
-}
-
-// Fail builds an Error. For generated code; path is that of a step, whose indices
-// follow. It is kept out of line, as all that builds errors is: the codecs stay
-// small.
-//
-//go:noinline
-func Fail(code Code, offset int, found, want uint64, path string, index ...int) *Error {
-	e := &Error{Code: code, Offset: offset, Found: found, Want: want, steps: 1}
-	e.near[0].set(path, index)
-	return e
-}
-
-// Short is Fail for input b that ends before the need bytes at off.
-//
-//go:noinline
-func Short(b []byte, off, need int, path string, index ...int) *Error {
-	e := &Error{Code: CodeShort, Offset: off, Found: uint64(len(b) - off), Want: uint64(need), steps: 1}
-	e.near[0].set(path, index)
-	return e
-}
-
-// In returns err, which is an *Error, after adding the step that leads to what
-// failed. For generated code.
-//
-//go:noinline
-func In(err error, path string, index ...int) *Error {
-	e := err.(*Error)
-	if e == errFull {
-		return e // nobody will see it
-	}
-	if i := min(int(e.steps), maxSteps-1); i < nearSteps {
-		e.near[i].set(path, index)
+// Add adds a step outside of those that are there.
+func (t *trace) Add(path string, index []int) {
+	if i := min(int(t.steps), maxSteps-1); i < nearSteps {
+		t.near[i].set(path, index)
 	} else {
-		if e.far == nil {
-			e.far = new([maxSteps - nearSteps]step)
+		if t.far == nil {
+			t.far = new([maxSteps - nearSteps]step)
 		}
-		e.far[i-nearSteps].set(path, index)
+		t.far[i-nearSteps].set(path, index)
 	}
-	e.steps++
-	return e
+	t.steps++
 }
 
 func (s *step) set(path string, index []int) {
@@ -141,14 +121,15 @@ func (s *step) set(path string, index []int) {
 	}
 }
 
-// Path is where in the value the fault is, such as
-// "rpcrdma1.Message.Body.Msg.Writes[3].Target". Of a path of more than eight
-// steps, "..." stands for those behind the first.
+// Path returns where in the value the fault is, such as
+// "rpcrdma1.Message.Body.Msg.Writes[3].Target". If the path has more than eight steps, "..."
+// replaces those between the first and the last seven.
 func (err *Error) Path() string {
-	n := int(err.steps)
-	kept := err.near[:min(n, nearSteps)]
+	t := &err.Trace
+	n := int(t.steps)
+	kept := t.near[:min(n, nearSteps)]
 	if n > nearSteps {
-		kept = slices.Concat(kept, err.far[:min(n, maxSteps)-nearSteps])
+		kept = slices.Concat(kept, t.far[:min(n, maxSteps)-nearSteps])
 	}
 	var s strings.Builder
 	for i := len(kept) - 1; i >= 0; i-- {
@@ -178,13 +159,13 @@ func (err *Error) Path() string {
 	return s.String()
 }
 
-// Rule names the rule that was broken: a section of RFC 4506 or a limit.
+// Rule returns the name of the rule that was broken: a section of RFC 4506 or a limit.
 func (err *Error) Rule() string { return rules[err.Code].rule }
 
 // Is reports whether target is the sentinel of err's code.
 func (err *Error) Is(target error) bool { return rules[err.Code].err == target }
 
-// Error renders the fault in one line.
+// Error returns the fault in one line.
 func (err *Error) Error() string {
 	var what string
 	switch err.Code {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // DeviceView reads Device field by field, where it lies on the wire. It is made by
@@ -16,12 +17,12 @@ type DeviceView []byte
 
 // MajorNo reads field major_no.
 func (v DeviceView) MajorNo() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // MinorNo reads field minor_no.
 func (v DeviceView) MinorNo() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // TimeView reads Time field by field, where it lies on the wire. It is made by
@@ -30,12 +31,12 @@ type TimeView []byte
 
 // Seconds reads field seconds.
 func (v TimeView) Seconds() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Nanoseconds reads field nanoseconds.
 func (v TimeView) Nanoseconds() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // AttrView reads Attr field by field, where it lies on the wire. It is made by
@@ -44,37 +45,37 @@ type AttrView []byte
 
 // Type reads field type.
 func (v AttrView) Type() Type {
-	return Type(xdr.Uint32(v, 0))
+	return Type(codec.Uint32(v, 0))
 }
 
 // Mode reads field mode.
 func (v AttrView) Mode() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Links reads field links.
 func (v AttrView) Links() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Owner reads field owner.
 func (v AttrView) Owner() uint32 {
-	return xdr.Uint32(v, 12)
+	return codec.Uint32(v, 12)
 }
 
 // Group reads field group.
 func (v AttrView) Group() uint32 {
-	return xdr.Uint32(v, 16)
+	return codec.Uint32(v, 16)
 }
 
 // Size reads field size.
 func (v AttrView) Size() uint64 {
-	return xdr.Uint64(v, 20)
+	return codec.Uint64(v, 20)
 }
 
 // Used reads field used.
 func (v AttrView) Used() uint64 {
-	return xdr.Uint64(v, 28)
+	return codec.Uint64(v, 28)
 }
 
 // Device reads field device.
@@ -84,12 +85,12 @@ func (v AttrView) Device() DeviceView {
 
 // Volume reads field volume.
 func (v AttrView) Volume() uint64 {
-	return xdr.Uint64(v, 44)
+	return codec.Uint64(v, 44)
 }
 
 // ID reads field id.
 func (v AttrView) ID() uint64 {
-	return xdr.Uint64(v, 52)
+	return codec.Uint64(v, 52)
 }
 
 // Accessed reads field accessed.
@@ -113,7 +114,7 @@ type OptAttrView []byte
 
 // Present reads the discriminant.
 func (v OptAttrView) Present() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Attr reads the arm that is there if Present is true.
@@ -131,14 +132,14 @@ type OptHandleView []byte
 
 // Present reads the discriminant.
 func (v OptHandleView) Present() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Handle reads the arm that is there if Present is true.
 func (v OptHandleView) Handle() (x Handle, ok bool) {
 	switch v.Present() {
 	case true:
-		return Handle(xdr.ViewOpaque(v, 4)), true
+		return Handle(codec.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
@@ -149,30 +150,30 @@ type EntryView []byte
 
 // ID reads field id.
 func (v EntryView) ID() uint64 {
-	return xdr.Uint64(v, 0)
+	return codec.Uint64(v, 0)
 }
 
 // Name reads field name.
 func (v EntryView) Name() xdr.String {
-	return xdr.String(xdr.ViewOpaque(v, 8))
+	return xdr.String(codec.ViewOpaque(v, 8))
 }
 
 // Cookie reads field cookie.
 func (v EntryView) Cookie() uint64 {
-	off := xdr.SkipOpaque(v, 8)
-	return xdr.Uint64(v, off)
+	off := codec.SkipOpaque(v, 8)
+	return codec.Uint64(v, off)
 }
 
 // Attr reads field attr.
 func (v EntryView) Attr() OptAttrView {
-	off := xdr.SkipOpaque(v, 8)
+	off := codec.SkipOpaque(v, 8)
 	return OptAttrView(v[off+8:])
 }
 
 // Handle reads field handle.
 func (v EntryView) Handle() OptHandleView {
-	off := xdr.SkipOpaque(v, 8)
-	off = xdr.Skip((*OptAttr)(nil).SkipXDR(nil, v, off+8))
+	off := codec.SkipOpaque(v, 8)
+	off = codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, off+8))
 	return OptHandleView(v[off:])
 }
 
@@ -187,32 +188,32 @@ func (v ListingView) DirAttr() OptAttrView {
 
 // Verifier reads field verifier.
 func (v ListingView) Verifier() [8]byte {
-	off := xdr.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
+	off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
 	return [8]byte(v[off:])
 }
 
 // Entries reads field entries.
 func (v ListingView) Entries() iter.Seq2[int, EntryView] {
 	return func(yield func(int, EntryView) bool) {
-		off := xdr.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
+		off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
 		off += 8
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, EntryView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Entry)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*Entry)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
 
 // EOF reads field eof.
 func (v ListingView) EOF() bool {
-	off := xdr.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
-	off = xdr.SkipList(v, off+8, func(off int) int {
-		return xdr.Skip((*Entry)(nil).SkipXDR(nil, v, off))
+	off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
+	off = codec.SkipList(v, off+8, func(off int) int {
+		return codec.Skip((*Entry)(nil).SkipXDR(nil, v, off))
 	})
-	return xdr.Uint32(v, off) != 0
+	return codec.Uint32(v, off) != 0
 }
 
 // ReplyView reads Reply field by field, where it lies on the wire. It is made by
@@ -221,7 +222,7 @@ type ReplyView []byte
 
 // Status reads the discriminant.
 func (v ReplyView) Status() Status {
-	return Status(xdr.Uint32(v, 0))
+	return Status(codec.Uint32(v, 0))
 }
 
 // Listing reads the arm that is there if Status is StatusOK.
@@ -246,12 +247,12 @@ func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type ReplyScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanReply begins a scan of the Reply at the front of b.
 func ScanReply(b []byte) ReplyScan {
-	return ReplyScan{in: xdr.Scan{B: b}}
+	return ReplyScan{in: codec.Scan{B: b}}
 }
 
 // ListingEntries gives the elements of Listing.Entries.
@@ -261,11 +262,11 @@ func (s *ReplyScan) ListingEntries() iter.Seq[EntryView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			off = xdr.Passed((*Entry)(nil).SkipXDR(new(xdr.Checker), b, off))
-			if xdr.Lacks(b, off, 4) {
+			off = codec.Passed((*Entry)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -281,7 +282,7 @@ func (s *ReplyScan) ListingEntries() iter.Seq[EntryView] {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -302,7 +303,7 @@ func (s *ReplyScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -315,7 +316,7 @@ func (s *ReplyScan) pass(place int) (there bool) {
 			off += 4
 			switch kind {
 			case StatusOK:
-				if xdr.Lacks(b, off, 4) {
+				if codec.Lacks(b, off, 4) {
 					s.in.Fail()
 					return
 				}
@@ -327,7 +328,7 @@ func (s *ReplyScan) pass(place int) (there bool) {
 				}
 				off += 4
 				if kind2 {
-					if xdr.Lacks(b, off, 84) {
+					if codec.Lacks(b, off, 84) {
 						s.in.Fail()
 						return
 					}
@@ -338,14 +339,14 @@ func (s *ReplyScan) pass(place int) (there bool) {
 					}
 					off += 84
 				}
-				if xdr.Lacks(b, off, 8) {
+				if codec.Lacks(b, off, 8) {
 					s.in.Fail()
 					return
 				}
 				off += 8
 				s.in.Off, s.in.At = off, 1
 			default:
-				if xdr.Lacks(b, off, 4) {
+				if codec.Lacks(b, off, 4) {
 					s.in.Fail()
 					return
 				}
@@ -357,7 +358,7 @@ func (s *ReplyScan) pass(place int) (there bool) {
 				}
 				off += 4
 				if kind3 {
-					if xdr.Lacks(b, off, 84) {
+					if codec.Lacks(b, off, 84) {
 						s.in.Fail()
 						return
 					}

@@ -17,6 +17,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -231,7 +232,7 @@ func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -247,8 +248,8 @@ func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -285,10 +286,10 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Status:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Status:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -297,12 +298,12 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Status:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Status:")
 	}
 	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	*v = enum
 	off += 4
@@ -311,12 +312,12 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Status:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Status:")
 	}
 	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Status:")
 	}
 	off += 4
 	return off, nil
@@ -374,7 +375,7 @@ func (v *Type) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -390,8 +391,8 @@ func (v *Type) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Type) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -428,10 +429,10 @@ func (v *Type) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Type:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "dirplus.Type:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -440,12 +441,12 @@ func (v *Type) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Type:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Type:")
 	}
 	enum := Type(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	*v = enum
 	off += 4
@@ -454,12 +455,12 @@ func (v *Type) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Type) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Type:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Type:")
 	}
 	enum := Type(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Type:")
 	}
 	off += 4
 	return off, nil
@@ -491,7 +492,7 @@ func (v *Device) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -507,8 +508,8 @@ func (v *Device) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Device) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -544,8 +545,8 @@ func (v *Device) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.MajorNo)
@@ -556,8 +557,8 @@ func (v *Device) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	w := b[off : off+8 : off+8]
 	v.MajorNo = binary.BigEndian.Uint32(w[0:4])
@@ -568,8 +569,8 @@ func (v *Device) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Device) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Device:MajorNo")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Device:MajorNo")
 	}
 	off += 8
 	return off, nil
@@ -602,7 +603,7 @@ func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -618,8 +619,8 @@ func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Time) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -655,8 +656,8 @@ func (v *Time) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Seconds)
@@ -667,8 +668,8 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
@@ -679,8 +680,8 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Time) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Time:Seconds")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Time:Seconds")
 	}
 	off += 8
 	return off, nil
@@ -713,7 +714,7 @@ func (v *Attr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -729,8 +730,8 @@ func (v *Attr) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -767,10 +768,10 @@ func (v *Attr) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "dirplus.Attr:Type"))
 	}
-	if xdr.Lacks(b, off, 84) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 84) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+84 : off+84]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -796,13 +797,13 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 84) {
-		return 0, xdr.Short(b, off, 84, "dirplus.Attr:Type")
+	if codec.Lacks(b, off, 84) {
+		return 0, codec.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	v.Type = enum
 	v.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -827,13 +828,13 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Attr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 84) {
-		return 0, xdr.Short(b, off, 84, "dirplus.Attr:Type")
+	if codec.Lacks(b, off, 84) {
+		return 0, codec.Short(b, off, 84, "dirplus.Attr:Type")
 	}
 	w := b[off : off+84 : off+84]
 	enum := Type(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Attr:Type")
 	}
 	off += 84
 	return off, nil
@@ -881,7 +882,7 @@ func (v *OptAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -897,8 +898,8 @@ func (v *OptAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *OptAttr) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -936,13 +937,13 @@ func (v *OptAttr) CheckXDR(b []byte) (n int, err error) {
 func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if !v.Attr.Type.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Attr.Type)), 0, "dirplus.OptAttr:Attr.Type"))
 		}
-		if xdr.Lacks(b, off, 88) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 88) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+88 : off+88]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Present))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Attr.Type))
 		binary.BigEndian.PutUint32(w[8:12], v.Attr.Mode)
 		binary.BigEndian.PutUint32(w[12:16], v.Attr.Links)
@@ -962,10 +963,10 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[84:88], v.Attr.Changed.Nanoseconds)
 		off += 88
 	} else {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Present))
 		off += 4
 	}
 	return off, nil
@@ -974,12 +975,12 @@ func (v *OptAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
 	kind = word != 0
 	off += 4
@@ -990,13 +991,13 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Present = kind
 	}
 	if kind {
-		if xdr.Lacks(b, off, 84) {
-			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
+		if codec.Lacks(b, off, 84) {
+			return 0, codec.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
+		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		v.Attr.Type = enum
 		v.Attr.Mode = binary.BigEndian.Uint32(w[4:8])
@@ -1023,23 +1024,23 @@ func (v *OptAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OptAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.OptAttr:Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.OptAttr:Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptAttr:Present")
 	}
 	kind = word != 0
 	off += 4
 	if kind {
-		if xdr.Lacks(b, off, 84) {
-			return 0, xdr.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
+		if codec.Lacks(b, off, 84) {
+			return 0, codec.Short(b, off, 84, "dirplus.OptAttr:Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.OptAttr:Attr.Type")
 		}
 		off += 84
 	}
@@ -1077,7 +1078,7 @@ func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1093,8 +1094,8 @@ func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1131,53 +1132,53 @@ func (v *Handle) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "dirplus.Handle:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "dirplus.Handle:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Handle:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Handle:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Handle:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Handle:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.Handle:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Handle:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Handle:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -1214,7 +1215,7 @@ func (v *OptHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1230,8 +1231,8 @@ func (v *OptHandle) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *OptHandle) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1269,21 +1270,21 @@ func (v *OptHandle) CheckXDR(b []byte) (n int, err error) {
 func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.Present {
 		if len(v.Handle) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle)), 64, "dirplus.OptHandle:Handle"))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Handle))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Present))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Handle)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Handle)
+		off = codec.PutOpaque(b, off, v.Handle)
 	} else {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Present))
 		off += 4
 	}
 	return off, nil
@@ -1292,12 +1293,12 @@ func (v *OptHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
 	kind = word != 0
 	off += 4
@@ -1308,21 +1309,21 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Present = kind
 	}
 	if kind {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
-		v.Handle = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -1331,29 +1332,29 @@ func (v *OptHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OptHandle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.OptHandle:Present")
 	}
 	kind = word != 0
 	off += 4
 	if kind {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.OptHandle:Handle")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.OptHandle:Handle")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "dirplus.OptHandle:Handle")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.OptHandle:Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.OptHandle:Handle")
 		}
 		off += xdr.Padded(int(n))
 	}
@@ -1396,7 +1397,7 @@ func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1412,8 +1413,8 @@ func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1451,38 +1452,38 @@ func (v *Entry) CheckXDR(b []byte) (n int, err error) {
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if len(v.Name) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), 255, "dirplus.Entry:Name"))
 	}
-	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.ID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Name)))
 	off += 12
-	off = xdr.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off, v.Name)
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], v.Cookie)
 	off += 8
 	if off, err = v.Attr.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "dirplus.Entry:Attr"))
+		return v.failXDR(e, codec.In(err, "dirplus.Entry:Attr"))
 	}
 	if v.Handle.Present {
 		if len(v.Handle.Handle) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Handle)), 64, "dirplus.Entry:Handle.Handle"))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Handle))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Handle))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.Handle.Present))
+		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.Handle.Present))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Handle.Handle)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Handle.Handle)
+		off = codec.PutOpaque(b, off, v.Handle.Handle)
 	} else {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Handle.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Handle.Present))
 		off += 4
 	}
 	return off, nil
@@ -1491,39 +1492,39 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "dirplus.Entry:ID")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	v.ID = binary.BigEndian.Uint64(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
-	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	v.Cookie = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 	off += 8
 	if off, err = v.Attr.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "dirplus.Entry:Attr")
+		return 0, codec.In(err, "dirplus.Entry:Attr")
 	}
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Handle.Present")
 	}
 	kind = word != 0
 	off += 4
@@ -1534,21 +1535,21 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Handle.Present = kind
 	}
 	if kind {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
-		v.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		v.Handle.Handle = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -1556,71 +1557,71 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Entry) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "dirplus.Entry:ID")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "dirplus.Entry:ID")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Entry:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Entry:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Entry:Name")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "dirplus.Entry:Cookie")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "dirplus.Entry:Cookie")
 	}
 	off += 8
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Attr.Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Entry:Attr.Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Entry:Attr.Present")
 	}
 	kind = word != 0
 	off += 4
 	if kind {
-		if xdr.Lacks(b, off, 84) {
-			return 0, xdr.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
+		if codec.Lacks(b, off, 84) {
+			return 0, codec.Short(b, off, 84, "dirplus.Entry:Attr.Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Entry:Attr.Attr.Type")
 		}
 		off += 84
 	}
 	var kind2 bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Present")
 	}
 	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
+	if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Entry:Handle.Present")
 	}
 	kind2 = word2 != 0
 	off += 4
 	if kind2 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Entry:Handle.Handle")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Entry:Handle.Handle")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Entry:Handle.Handle")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Entry:Handle.Handle")
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -1663,7 +1664,7 @@ func (v *Listing) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1679,8 +1680,8 @@ func (v *Listing) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Listing) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1718,10 +1719,10 @@ func (v *Listing) CheckXDR(b []byte) (n int, err error) {
 func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "dirplus.Listing:DirAttr"))
+		return v.failXDR(e, codec.In(err, "dirplus.Listing:DirAttr"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = v.Verifier
 	off += 8
@@ -1729,48 +1730,48 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Name) > 255 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Listing:Entries[].Name", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Listing:Entries[].Name", i))
 		}
-		if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint64(w[4:12], p.ID)
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 		off += 16
-		off = xdr.PutOpaque(b, off, p.Name)
+		off = codec.PutOpaque(b, off, p.Name)
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], p.Cookie)
 		off += 8
 		if off, err = p.Attr.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "dirplus.Listing:Entries[].Attr", i))
+			return v.failXDR(e, codec.In(err, "dirplus.Listing:Entries[].Attr", i))
 		}
 		if p.Handle.Present {
 			if len(p.Handle.Handle) > 64 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Listing:Entries[].Handle.Handle", i))
 			}
-			if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
+			binary.BigEndian.PutUint32(w[0:4], codec.Word(p.Handle.Present))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Handle.Handle)))
 			off += 8
-			off = xdr.PutOpaque(b, off, p.Handle.Handle)
+			off = codec.PutOpaque(b, off, p.Handle.Handle)
 		} else {
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(p.Handle.Present))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(p.Handle.Present))
 			off += 4
 		}
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.EOF))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.EOF))
 	off += 8
 	return off, nil
 }
@@ -1779,56 +1780,56 @@ func (v *Listing) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "dirplus.Listing:DirAttr")
+		return 0, codec.In(err, "dirplus.Listing:DirAttr")
 	}
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	v.Verifier = [8]byte(w[0:8])
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	list, i := v.Entries[:cap(v.Entries)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, &v.Entries, 168, off); err != nil {
-				return 0, xdr.In(err, "dirplus.Listing:Entries")
+			if list, err = codec.Extend(d, &v.Entries, 168, off); err != nil {
+				return 0, codec.In(err, "dirplus.Listing:Entries")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
 		}
 		w := b[off : off+12 : off+12]
 		p.ID = binary.BigEndian.Uint64(w[0:8])
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
 		}
-		p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+		p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
 		}
 		p.Cookie = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 		off += 8
 		if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Listing:Entries[].Attr", i)
+			return 0, codec.In(err, "dirplus.Listing:Entries[].Attr", i)
 		}
 		var kind bool
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:Entries[].Handle.Present", i)
+		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		kind = word != 0
 		off += 4
@@ -1839,40 +1840,40 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			p.Handle.Present = kind
 		}
 		if kind {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n2 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
-			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
-			p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+			p.Handle.Handle = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
 	v.Entries = v.Entries[:i]
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word2 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
+	if word2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:EOF")
 	}
 	v.EOF = word2 != 0
 	off += 4
@@ -1882,118 +1883,118 @@ func (v *Listing) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Listing) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Listing:DirAttr.Present")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Listing:DirAttr.Present")
 	}
 	kind = word != 0
 	off += 4
 	if kind {
-		if xdr.Lacks(b, off, 84) {
-			return 0, xdr.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
+		if codec.Lacks(b, off, 84) {
+			return 0, codec.Short(b, off, 84, "dirplus.Listing:DirAttr.Attr.Type")
 		}
 		w := b[off : off+84 : off+84]
 		enum := Type(binary.BigEndian.Uint32(w[0:4]))
-		if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
+		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Listing:DirAttr.Attr.Type")
 		}
 		off += 84
 	}
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "dirplus.Listing:Verifier")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "dirplus.Listing:Verifier")
 	}
 	w := b[off : off+12 : off+12]
 	more := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "dirplus.Listing:Entries[].ID", i)
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Listing:Entries[].Name", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Listing:Entries[].Name", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Listing:Entries[].Name", i)
 		}
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "dirplus.Listing:Entries[].Cookie", i)
 		}
 		off += 8
 		var kind2 bool
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Attr.Present", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Attr.Present", i)
 		}
 		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:Entries[].Attr.Present", i)
+		if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Listing:Entries[].Attr.Present", i)
 		}
 		kind2 = word2 != 0
 		off += 4
 		if kind2 {
-			if xdr.Lacks(b, off, 84) {
-				return 0, xdr.Short(b, off, 84, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
+			if codec.Lacks(b, off, 84) {
+				return 0, codec.Short(b, off, 84, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
 			w := b[off : off+84 : off+84]
 			enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
+			if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Listing:Entries[].Attr.Attr.Type", i)
 			}
 			off += 84
 		}
 		var kind3 bool
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Listing:Entries[].Handle.Present", i)
+		if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Listing:Entries[].Handle.Present", i)
 		}
 		kind3 = word3 != 0
 		off += 4
 		if kind3 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n2 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
-			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Listing:Entries[].Handle.Handle", i)
 			}
 			off += xdr.Padded(int(n2))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Listing:Entries")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Listing:Entries")
 		}
 		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Listing:Entries")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Listing:EOF")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Listing:EOF")
 	}
 	word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word4 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
+	if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Listing:EOF")
 	}
 	off += 4
 	return off, nil
@@ -2040,7 +2041,7 @@ func (v *Reply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2056,8 +2057,8 @@ func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2094,18 +2095,18 @@ func (v *Reply) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 	off += 4
 	switch v.Status {
 	case StatusOK:
 		if off, err = v.Listing.DirAttr.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "dirplus.Reply:Listing.DirAttr"))
+			return v.failXDR(e, codec.In(err, "dirplus.Reply:Listing.DirAttr"))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		*(*[8]byte)(b[off : off+8 : off+8]) = v.Listing.Verifier
 		off += 8
@@ -2113,55 +2114,55 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i := range s {
 			p := &s[i]
 			if len(p.Name) > 255 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Reply:Listing.Entries[].Name", i))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), 255, "dirplus.Reply:Listing.Entries[].Name", i))
 			}
-			if xdr.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint64(w[4:12], p.ID)
 			binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
 			off += 16
-			off = xdr.PutOpaque(b, off, p.Name)
+			off = codec.PutOpaque(b, off, p.Name)
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], p.Cookie)
 			off += 8
 			if off, err = p.Attr.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i))
+				return v.failXDR(e, codec.In(err, "dirplus.Reply:Listing.Entries[].Attr", i))
 			}
 			if p.Handle.Present {
 				if len(p.Handle.Handle) > 64 {
-					return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Handle.Handle)), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i))
 				}
-				if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 8+xdr.Padded(len(p.Handle.Handle))) {
+					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+8 : off+8]
-				binary.BigEndian.PutUint32(w[0:4], xdr.Word(p.Handle.Present))
+				binary.BigEndian.PutUint32(w[0:4], codec.Word(p.Handle.Present))
 				binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Handle.Handle)))
 				off += 8
-				off = xdr.PutOpaque(b, off, p.Handle.Handle)
+				off = codec.PutOpaque(b, off, p.Handle.Handle)
 			} else {
-				if xdr.Lacks(b, off, 4) {
-					return v.failXDR(e, xdr.Full())
+				if codec.Lacks(b, off, 4) {
+					return v.failXDR(e, codec.Full())
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(p.Handle.Present))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(p.Handle.Present))
 				off += 4
 			}
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 0)
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Listing.EOF))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Listing.EOF))
 		off += 8
 	default:
 		if !v.Status.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "dirplus.Reply:Status"))
 		}
 		if off, err = v.DirAttr.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "dirplus.Reply:DirAttr"))
+			return v.failXDR(e, codec.In(err, "dirplus.Reply:DirAttr"))
 		}
 	}
 	return off, nil
@@ -2170,8 +2171,8 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -2187,56 +2188,56 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case StatusOK:
 		if off, err = v.Listing.DirAttr.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Reply:Listing.DirAttr")
+			return 0, codec.In(err, "dirplus.Reply:Listing.DirAttr")
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
 		v.Listing.Verifier = [8]byte(w[0:8])
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		list, i := v.Listing.Entries[:cap(v.Listing.Entries)], 0
-		for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+		for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 			if i == len(list) {
-				if list, err = xdr.Extend(d, &v.Listing.Entries, 168, off); err != nil {
-					return 0, xdr.In(err, "dirplus.Reply:Listing.Entries")
+				if list, err = codec.Extend(d, &v.Listing.Entries, 168, off); err != nil {
+					return 0, codec.In(err, "dirplus.Reply:Listing.Entries")
 				}
 			}
 			p := &list[i]
-			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
+			if codec.Lacks(b, off, 12) {
+				return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
 			}
 			w := b[off : off+12 : off+12]
 			p.ID = binary.BigEndian.Uint64(w[0:8])
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
 			}
-			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
-			p.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+			p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 			off += xdr.Padded(int(n))
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
 			}
 			p.Cookie = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 			off += 8
 			if off, err = p.Attr.GetXDR(d, b, off); err != nil {
-				return 0, xdr.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
+				return 0, codec.In(err, "dirplus.Reply:Listing.Entries[].Attr", i)
 			}
 			var kind2 bool
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word > 1 && d.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
+			if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			kind2 = word != 0
 			off += 4
@@ -2247,49 +2248,49 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				p.Handle.Present = kind2
 			}
 			if kind2 {
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if n2 > 64 {
-					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
-				if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
-				p.Handle.Handle = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+				p.Handle.Handle = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 				off += xdr.Padded(int(n2))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
 		v.Listing.Entries = v.Listing.Entries[:i]
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word2 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
+		if word2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.EOF")
 		}
 		v.Listing.EOF = word2 != 0
 		off += 4
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
 		}
 		if off, err = v.DirAttr.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "dirplus.Reply:DirAttr")
+			return 0, codec.In(err, "dirplus.Reply:DirAttr")
 		}
 	}
 	return off, nil
@@ -2297,150 +2298,150 @@ func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Reply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Reply:Status")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Reply:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case StatusOK:
 		var kind2 bool
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "dirplus.Reply:Listing.DirAttr.Present")
 		}
 		kind2 = word != 0
 		off += 4
 		if kind2 {
-			if xdr.Lacks(b, off, 84) {
-				return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			if codec.Lacks(b, off, 84) {
+				return 0, codec.Short(b, off, 84, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
 			enum := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
+			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "dirplus.Reply:Listing.DirAttr.Attr.Type")
 			}
 			off += 84
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Verifier")
 		}
 		w := b[off : off+12 : off+12]
 		more := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		i := 0
-		for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-			if xdr.Lacks(b, off, 12) {
-				return 0, xdr.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
+		for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+			if codec.Lacks(b, off, 12) {
+				return 0, codec.Short(b, off, 12, "dirplus.Reply:Listing.Entries[].ID", i)
 			}
 			w := b[off : off+12 : off+12]
 			n := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if n > 255 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Reply:Listing.Entries[].Name", i)
 			}
-			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Reply:Listing.Entries[].Name", i)
 			}
 			off += xdr.Padded(int(n))
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "dirplus.Reply:Listing.Entries[].Cookie", i)
 			}
 			off += 8
 			var kind3 bool
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			word2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word2 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
+			if word2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word2), 1, "dirplus.Reply:Listing.Entries[].Attr.Present", i)
 			}
 			kind3 = word2 != 0
 			off += 4
 			if kind3 {
-				if xdr.Lacks(b, off, 84) {
-					return 0, xdr.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
+				if codec.Lacks(b, off, 84) {
+					return 0, codec.Short(b, off, 84, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				w := b[off : off+84 : off+84]
 				enum2 := Type(binary.BigEndian.Uint32(w[0:4]))
-				if !enum2.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
+				if !enum2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "dirplus.Reply:Listing.Entries[].Attr.Attr.Type", i)
 				}
 				off += 84
 			}
 			var kind4 bool
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			word3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-			if word3 > 1 && c.Refuses(xdr.CodeBool) {
-				return 0, xdr.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
+			if word3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+				return 0, codec.Fail(xdr.CodeBool, off, uint64(word3), 1, "dirplus.Reply:Listing.Entries[].Handle.Present", i)
 			}
 			kind4 = word3 != 0
 			off += 4
 			if kind4 {
-				if xdr.Lacks(b, off, 4) {
-					return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if codec.Lacks(b, off, 4) {
+					return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if n2 > 64 {
-					return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-					return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+					return 0, codec.Short(b, off, xdr.Padded(int(n2)), "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
-				if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-					return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
+				if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+					return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "dirplus.Reply:Listing.Entries[].Handle.Handle", i)
 				}
 				off += xdr.Padded(int(n2))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.Entries")
 			}
 			more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			i++
 		}
 		if more != 0 {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "dirplus.Reply:Listing.Entries")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Reply:Listing.EOF")
 		}
 		word4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word4 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
+		if word4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word4), 1, "dirplus.Reply:Listing.EOF")
 		}
 		off += 4
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "dirplus.Reply:Status")
 		}
 		var kind5 bool
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "dirplus.Reply:DirAttr.Present")
 		}
 		word5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-		if word5 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
+		if word5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word5), 1, "dirplus.Reply:DirAttr.Present")
 		}
 		kind5 = word5 != 0
 		off += 4
 		if kind5 {
-			if xdr.Lacks(b, off, 84) {
-				return 0, xdr.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
+			if codec.Lacks(b, off, 84) {
+				return 0, codec.Short(b, off, 84, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			w := b[off : off+84 : off+84]
 			enum3 := Type(binary.BigEndian.Uint32(w[0:4]))
-			if !enum3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:DirAttr.Attr.Type")
+			if !enum3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "dirplus.Reply:DirAttr.Attr.Type")
 			}
 			off += 84
 		}
@@ -2477,7 +2478,7 @@ func (v *Blob) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2493,8 +2494,8 @@ func (v *Blob) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Blob) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2531,47 +2532,47 @@ func (v *Blob) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Blob) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "dirplus.Blob:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "dirplus.Blob:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Blob) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Blob:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Blob:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "dirplus.Blob:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "dirplus.Blob:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "dirplus.Blob:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "dirplus.Blob:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

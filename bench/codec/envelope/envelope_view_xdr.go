@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // TaggedKeyView reads TaggedKey field by field, where it lies on the wire. It is made by
@@ -16,7 +17,7 @@ type TaggedKeyView []byte
 
 // Tag reads field tag.
 func (v TaggedKeyView) Tag() uint64 {
-	return xdr.Uint64(v, 0)
+	return codec.Uint64(v, 0)
 }
 
 // Key reads field key.
@@ -30,7 +31,7 @@ type AccountView []byte
 
 // Kind reads the discriminant.
 func (v AccountView) Kind() KeyKind {
-	return KeyKind(xdr.Uint32(v, 0))
+	return KeyKind(codec.Uint32(v, 0))
 }
 
 // Key reads the arm that is there if Kind is KeyKindPlain.
@@ -94,7 +95,7 @@ type AssetView []byte
 
 // Kind reads the discriminant.
 func (v AssetView) Kind() AssetKind {
-	return AssetKind(xdr.Uint32(v, 0))
+	return AssetKind(codec.Uint32(v, 0))
 }
 
 // Small reads the arm that is there if Kind is AssetKindShort.
@@ -121,12 +122,12 @@ type PriceView []byte
 
 // Numerator reads field numerator.
 func (v PriceView) Numerator() int32 {
-	return int32(xdr.Uint32(v, 0))
+	return int32(codec.Uint32(v, 0))
 }
 
 // Denominator reads field denominator.
 func (v PriceView) Denominator() int32 {
-	return int32(xdr.Uint32(v, 4))
+	return int32(codec.Uint32(v, 4))
 }
 
 // PaymentView reads Payment field by field, where it lies on the wire. It is made by
@@ -140,15 +141,15 @@ func (v PaymentView) Destination() AccountView {
 
 // Asset reads field asset.
 func (v PaymentView) Asset() AssetView {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return AssetView(v[off:])
 }
 
 // Amount reads field amount.
 func (v PaymentView) Amount() Amount {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
-	return Amount(xdr.Uint64(v, off))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+	return Amount(codec.Uint64(v, off))
 }
 
 // PathPaymentView reads PathPayment field by field, where it lies on the wire. It is made by
@@ -162,43 +163,43 @@ func (v PathPaymentView) Send() AssetView {
 
 // Most reads field most.
 func (v PathPaymentView) Most() Amount {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	return Amount(xdr.Uint64(v, off))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	return Amount(codec.Uint64(v, off))
 }
 
 // Destination reads field destination.
 func (v PathPaymentView) Destination() AccountView {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	return AccountView(v[off+8:])
 }
 
 // Receive reads field receive.
 func (v PathPaymentView) Receive() AssetView {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
 	return AssetView(v[off:])
 }
 
 // Amount reads field amount.
 func (v PathPaymentView) Amount() Amount {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
-	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
-	return Amount(xdr.Uint64(v, off))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
+	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+	return Amount(codec.Uint64(v, off))
 }
 
 // Path reads field path.
 func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	return func(yield func(int, AssetView) bool) {
-		off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-		off = xdr.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
-		off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+		off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+		off = codec.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
+		off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 		off += 12
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, AssetView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -214,29 +215,29 @@ func (v OfferView) Selling() AssetView {
 
 // Buying reads field buying.
 func (v OfferView) Buying() AssetView {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	return AssetView(v[off:])
 }
 
 // Amount reads field amount.
 func (v OfferView) Amount() Amount {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
-	return Amount(xdr.Uint64(v, off))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+	return Amount(codec.Uint64(v, off))
 }
 
 // Price reads field price.
 func (v OfferView) Price() PriceView {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return PriceView(v[off+8 : off+8+8 : off+8+8])
 }
 
 // ID reads field id.
 func (v OfferView) ID() int64 {
-	off := xdr.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
-	off = xdr.Skip((*Asset)(nil).SkipXDR(nil, v, off))
-	return int64(xdr.Uint64(v, off+16))
+	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
+	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
+	return int64(codec.Uint64(v, off+16))
 }
 
 // SignerView reads Signer field by field, where it lies on the wire. It is made by
@@ -250,8 +251,8 @@ func (v SignerView) Key() AccountView {
 
 // Weight reads field weight.
 func (v SignerView) Weight() uint32 {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	return xdr.Uint32(v, off)
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	return codec.Uint32(v, off)
 }
 
 // OptionsView reads Options field by field, where it lies on the wire. It is made by
@@ -260,7 +261,7 @@ type OptionsView []byte
 
 // Inflation reads field inflation.
 func (v OptionsView) Inflation() (x AccountView, ok bool) {
-	if xdr.Uint32(v, 0) == 0 {
+	if codec.Uint32(v, 0) == 0 {
 		return x, false
 	}
 	return AccountView(v[4:]), true
@@ -268,61 +269,61 @@ func (v OptionsView) Inflation() (x AccountView, ok bool) {
 
 // ClearFlags reads field clear_flags.
 func (v OptionsView) ClearFlags() (x uint32, ok bool) {
-	off := xdr.SkipOptional(v, 0, func(off int) int {
-		return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOptional(v, 0, func(off int) int {
+		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
-	return xdr.Uint32(v, off+4), true
+	return codec.Uint32(v, off+4), true
 }
 
 // SetFlags reads field set_flags.
 func (v OptionsView) SetFlags() (x uint32, ok bool) {
-	off := xdr.SkipOptional(v, 0, func(off int) int {
-		return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOptional(v, 0, func(off int) int {
+		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
+	off = codec.SkipOptional(v, off, func(off int) int {
 		return off + 4
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
-	return xdr.Uint32(v, off+4), true
+	return codec.Uint32(v, off+4), true
 }
 
 // Home reads field home.
 func (v OptionsView) Home() (x Text, ok bool) {
-	off := xdr.SkipOptional(v, 0, func(off int) int {
-		return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOptional(v, 0, func(off int) int {
+		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
+	off = codec.SkipOptional(v, off, func(off int) int {
 		return off + 4
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
+	off = codec.SkipOptional(v, off, func(off int) int {
 		return off + 4
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
-	return Text(xdr.ViewOpaque(v, off+4)), true
+	return Text(codec.ViewOpaque(v, off+4)), true
 }
 
 // Signer reads field signer.
 func (v OptionsView) Signer() (x SignerView, ok bool) {
-	off := xdr.SkipOptional(v, 0, func(off int) int {
-		return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOptional(v, 0, func(off int) int {
+		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
+	off = codec.SkipOptional(v, off, func(off int) int {
 		return off + 4
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
+	off = codec.SkipOptional(v, off, func(off int) int {
 		return off + 4
 	})
-	off = xdr.SkipOptional(v, off, func(off int) int {
-		return xdr.SkipOpaque(v, off)
+	off = codec.SkipOptional(v, off, func(off int) int {
+		return codec.SkipOpaque(v, off)
 	})
-	if xdr.Uint32(v, off) == 0 {
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
 	return SignerView(v[off+4:]), true
@@ -334,16 +335,16 @@ type DataView []byte
 
 // Name reads field name.
 func (v DataView) Name() xdr.String {
-	return xdr.String(xdr.ViewOpaque(v, 0))
+	return xdr.String(codec.ViewOpaque(v, 0))
 }
 
 // Value reads field value.
 func (v DataView) Value() (x Signature, ok bool) {
-	off := xdr.SkipOpaque(v, 0)
-	if xdr.Uint32(v, off) == 0 {
+	off := codec.SkipOpaque(v, 0)
+	if codec.Uint32(v, off) == 0 {
 		return x, false
 	}
-	return Signature(xdr.ViewOpaque(v, off+4)), true
+	return Signature(codec.ViewOpaque(v, off+4)), true
 }
 
 // CreateView reads Create field by field, where it lies on the wire. It is made by
@@ -357,8 +358,8 @@ func (v CreateView) Destination() AccountView {
 
 // Balance reads field balance.
 func (v CreateView) Balance() Amount {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	return Amount(xdr.Uint64(v, off))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	return Amount(codec.Uint64(v, off))
 }
 
 // BodyView reads Body field by field, where it lies on the wire. It is made by
@@ -367,7 +368,7 @@ type BodyView []byte
 
 // Kind reads the discriminant.
 func (v BodyView) Kind() OperationKind {
-	return OperationKind(xdr.Uint32(v, 0))
+	return OperationKind(codec.Uint32(v, 0))
 }
 
 // Create reads the arm that is there if Kind is OperationKindCreate.
@@ -437,7 +438,7 @@ func (v BodyView) Data() (x DataView, ok bool) {
 func (v BodyView) Sequence() (x int64, ok bool) {
 	switch v.Kind() {
 	case OperationKindBump:
-		return int64(xdr.Uint64(v, 4)), true
+		return int64(codec.Uint64(v, 4)), true
 	}
 	return x, false
 }
@@ -448,7 +449,7 @@ type OperationView []byte
 
 // Source reads field source.
 func (v OperationView) Source() (x AccountView, ok bool) {
-	if xdr.Uint32(v, 0) == 0 {
+	if codec.Uint32(v, 0) == 0 {
 		return x, false
 	}
 	return AccountView(v[4:]), true
@@ -456,8 +457,8 @@ func (v OperationView) Source() (x AccountView, ok bool) {
 
 // Body reads field body.
 func (v OperationView) Body() BodyView {
-	off := xdr.SkipOptional(v, 0, func(off int) int {
-		return xdr.Skip((*Account)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOptional(v, 0, func(off int) int {
+		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
 	})
 	return BodyView(v[off:])
 }
@@ -468,14 +469,14 @@ type MemoView []byte
 
 // Kind reads the discriminant.
 func (v MemoView) Kind() MemoKind {
-	return MemoKind(xdr.Uint32(v, 0))
+	return MemoKind(codec.Uint32(v, 0))
 }
 
 // Text reads the arm that is there if Kind is MemoKindText.
 func (v MemoView) Text() (x Text, ok bool) {
 	switch v.Kind() {
 	case MemoKindText:
-		return Text(xdr.ViewOpaque(v, 4)), true
+		return Text(codec.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
@@ -484,7 +485,7 @@ func (v MemoView) Text() (x Text, ok bool) {
 func (v MemoView) ID() (x uint64, ok bool) {
 	switch v.Kind() {
 	case MemoKindID:
-		return xdr.Uint64(v, 4), true
+		return codec.Uint64(v, 4), true
 	}
 	return x, false
 }
@@ -504,20 +505,20 @@ type BoundsView []byte
 
 // Earliest reads field earliest.
 func (v BoundsView) Earliest() uint64 {
-	return xdr.Uint64(v, 0)
+	return codec.Uint64(v, 0)
 }
 
 // Latest reads field latest.
 func (v BoundsView) Latest() uint64 {
-	return xdr.Uint64(v, 8)
+	return codec.Uint64(v, 8)
 }
 
 // Ledger reads field ledger.
 func (v BoundsView) Ledger() (x int64, ok bool) {
-	if xdr.Uint32(v, 16) == 0 {
+	if codec.Uint32(v, 16) == 0 {
 		return x, false
 	}
-	return int64(xdr.Uint64(v, 20)), true
+	return int64(codec.Uint64(v, 20)), true
 }
 
 // TransactionView reads Transaction field by field, where it lies on the wire. It is made by
@@ -531,20 +532,20 @@ func (v TransactionView) Source() AccountView {
 
 // Fee reads field fee.
 func (v TransactionView) Fee() uint32 {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	return xdr.Uint32(v, off)
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	return codec.Uint32(v, off)
 }
 
 // Sequence reads field sequence.
 func (v TransactionView) Sequence() int64 {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	return int64(xdr.Uint64(v, off+4))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	return int64(codec.Uint64(v, off+4))
 }
 
 // Bounds reads field bounds.
 func (v TransactionView) Bounds() (x BoundsView, ok bool) {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	if xdr.Uint32(v, off+12) == 0 {
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	if codec.Uint32(v, off+12) == 0 {
 		return x, false
 	}
 	return BoundsView(v[off+12+4:]), true
@@ -552,9 +553,9 @@ func (v TransactionView) Bounds() (x BoundsView, ok bool) {
 
 // Memo reads field memo.
 func (v TransactionView) Memo() MemoView {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	off = xdr.SkipOptional(v, off+12, func(off int) int {
-		return xdr.SkipOptional(v, off+8+8, func(off int) int {
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	off = codec.SkipOptional(v, off+12, func(off int) int {
+		return codec.SkipOptional(v, off+8+8, func(off int) int {
 			return off + 8
 		})
 	})
@@ -564,19 +565,19 @@ func (v TransactionView) Memo() MemoView {
 // Operations reads field operations.
 func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	return func(yield func(int, OperationView) bool) {
-		off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-		off = xdr.SkipOptional(v, off+12, func(off int) int {
-			return xdr.SkipOptional(v, off+8+8, func(off int) int {
+		off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+		off = codec.SkipOptional(v, off+12, func(off int) int {
+			return codec.SkipOptional(v, off+8+8, func(off int) int {
 				return off + 8
 			})
 		})
-		off = xdr.Skip((*Memo)(nil).SkipXDR(nil, v, off))
+		off = codec.Skip((*Memo)(nil).SkipXDR(nil, v, off))
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, OperationView(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Operation)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*Operation)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -592,7 +593,7 @@ func (v DecoratedView) Hint() [4]byte {
 
 // Signature reads field signature.
 func (v DecoratedView) Signature() Signature {
-	return Signature(xdr.ViewOpaque(v, 4))
+	return Signature(codec.ViewOpaque(v, 4))
 }
 
 // SignedView reads Signed field by field, where it lies on the wire. It is made by
@@ -607,13 +608,13 @@ func (v SignedView) Transaction() TransactionView {
 // Signatures reads field signatures.
 func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
-		off := xdr.Skip((*Transaction)(nil).SkipXDR(nil, v, 0))
+		off := codec.Skip((*Transaction)(nil).SkipXDR(nil, v, 0))
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, DecoratedView(v[off:])) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off+4)
+			off = codec.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -629,27 +630,27 @@ func (v BumpedView) Payer() AccountView {
 
 // Fee reads field fee.
 func (v BumpedView) Fee() int64 {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-	return int64(xdr.Uint64(v, off))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	return int64(codec.Uint64(v, off))
 }
 
 // Inner reads field inner.
 func (v BumpedView) Inner() SignedView {
-	off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return SignedView(v[off+8:])
 }
 
 // Signatures reads field signatures.
 func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
-		off := xdr.Skip((*Account)(nil).SkipXDR(nil, v, 0))
-		off = xdr.Skip((*Signed)(nil).SkipXDR(nil, v, off+8))
+		off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
+		off = codec.Skip((*Signed)(nil).SkipXDR(nil, v, off+8))
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, DecoratedView(v[off:])) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off+4)
+			off = codec.SkipOpaque(v, off+4)
 		}
 	}
 }
@@ -660,7 +661,7 @@ type EnvelopeView []byte
 
 // Kind reads the discriminant.
 func (v EnvelopeView) Kind() Kind {
-	return Kind(xdr.Uint32(v, 0))
+	return Kind(codec.Uint32(v, 0))
 }
 
 // Plain reads the arm that is there if Kind is KindPlain.
@@ -685,16 +686,16 @@ func (v EnvelopeView) Bumped() (x BumpedView, ok bool) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type EnvelopeScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanEnvelope begins a scan of the Envelope at the front of b.
 func ScanEnvelope(b []byte) EnvelopeScan {
-	return EnvelopeScan{in: xdr.Scan{B: b}}
+	return EnvelopeScan{in: codec.Scan{B: b}}
 }
 func (s *EnvelopeScan) front() {
 	b, off := s.in.B, s.in.Off
-	if xdr.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4) {
 		s.in.Fail()
 		return
 	}
@@ -703,7 +704,7 @@ func (s *EnvelopeScan) front() {
 	off += 4
 	switch kind {
 	case KindPlain:
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -712,19 +713,19 @@ func (s *EnvelopeScan) front() {
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
+			if codec.Lacks(b, off, 40) {
 				s.in.Fail()
 				return
 			}
@@ -733,7 +734,7 @@ func (s *EnvelopeScan) front() {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 16) {
+		if codec.Lacks(b, off, 16) {
 			s.in.Fail()
 			return
 		}
@@ -745,7 +746,7 @@ func (s *EnvelopeScan) front() {
 			return
 		}
 		if more != 0 {
-			if xdr.Lacks(b, off, 20) {
+			if codec.Lacks(b, off, 20) {
 				s.in.Fail()
 				return
 			}
@@ -757,14 +758,14 @@ func (s *EnvelopeScan) front() {
 				return
 			}
 			if more2 != 0 {
-				if xdr.Lacks(b, off, 8) {
+				if codec.Lacks(b, off, 8) {
 					s.in.Fail()
 					return
 				}
 				off += 8
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -774,19 +775,19 @@ func (s *EnvelopeScan) front() {
 		switch kind3 {
 		case MemoKindNone:
 		case MemoKindText:
-			off = xdr.PassOpaque(b, off, 28)
+			off = codec.PassOpaque(b, off, 28)
 			if off < 0 {
 				s.in.Fail()
 				return
 			}
 		case MemoKindID:
-			if xdr.Lacks(b, off, 8) {
+			if codec.Lacks(b, off, 8) {
 				s.in.Fail()
 				return
 			}
 			off += 8
 		case MemoKindHash:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
@@ -797,7 +798,7 @@ func (s *EnvelopeScan) front() {
 		}
 		s.in.Off, s.in.At = off, 1
 	case KindFeeBump:
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -806,19 +807,19 @@ func (s *EnvelopeScan) front() {
 		off += 4
 		switch kind4 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
+			if codec.Lacks(b, off, 40) {
 				s.in.Fail()
 				return
 			}
@@ -827,7 +828,7 @@ func (s *EnvelopeScan) front() {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 12) {
+		if codec.Lacks(b, off, 12) {
 			s.in.Fail()
 			return
 		}
@@ -836,19 +837,19 @@ func (s *EnvelopeScan) front() {
 		off += 12
 		switch kind5 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
+			if codec.Lacks(b, off, 40) {
 				s.in.Fail()
 				return
 			}
@@ -857,7 +858,7 @@ func (s *EnvelopeScan) front() {
 			s.in.Fail()
 			return
 		}
-		if xdr.Lacks(b, off, 16) {
+		if codec.Lacks(b, off, 16) {
 			s.in.Fail()
 			return
 		}
@@ -869,7 +870,7 @@ func (s *EnvelopeScan) front() {
 			return
 		}
 		if more3 != 0 {
-			if xdr.Lacks(b, off, 20) {
+			if codec.Lacks(b, off, 20) {
 				s.in.Fail()
 				return
 			}
@@ -881,14 +882,14 @@ func (s *EnvelopeScan) front() {
 				return
 			}
 			if more4 != 0 {
-				if xdr.Lacks(b, off, 8) {
+				if codec.Lacks(b, off, 8) {
 					s.in.Fail()
 					return
 				}
 				off += 8
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
+		if codec.Lacks(b, off, 4) {
 			s.in.Fail()
 			return
 		}
@@ -898,19 +899,19 @@ func (s *EnvelopeScan) front() {
 		switch kind6 {
 		case MemoKindNone:
 		case MemoKindText:
-			off = xdr.PassOpaque(b, off, 28)
+			off = codec.PassOpaque(b, off, 28)
 			if off < 0 {
 				s.in.Fail()
 				return
 			}
 		case MemoKindID:
-			if xdr.Lacks(b, off, 8) {
+			if codec.Lacks(b, off, 8) {
 				s.in.Fail()
 				return
 			}
 			off += 8
 		case MemoKindHash:
-			if xdr.Lacks(b, off, 32) {
+			if codec.Lacks(b, off, 32) {
 				s.in.Fail()
 				return
 			}
@@ -934,7 +935,7 @@ func (s *EnvelopeScan) PlainTransactionOperations() iter.Seq[OperationView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 100 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -943,7 +944,7 @@ func (s *EnvelopeScan) PlainTransactionOperations() iter.Seq[OperationView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -966,7 +967,7 @@ func (s *EnvelopeScan) PlainSignatures() iter.Seq[DecoratedView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -975,12 +976,12 @@ func (s *EnvelopeScan) PlainSignatures() iter.Seq[DecoratedView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 64)
+			off = codec.PassOpaque(b, off, 64)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -1003,7 +1004,7 @@ func (s *EnvelopeScan) BumpedInnerTransactionOperations() iter.Seq[OperationView
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 100 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -1012,7 +1013,7 @@ func (s *EnvelopeScan) BumpedInnerTransactionOperations() iter.Seq[OperationView
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*Operation)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -1035,7 +1036,7 @@ func (s *EnvelopeScan) BumpedInnerSignatures() iter.Seq[DecoratedView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -1044,12 +1045,12 @@ func (s *EnvelopeScan) BumpedInnerSignatures() iter.Seq[DecoratedView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 64)
+			off = codec.PassOpaque(b, off, 64)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -1072,7 +1073,7 @@ func (s *EnvelopeScan) BumpedSignatures() iter.Seq[DecoratedView] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || left > 20 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -1081,12 +1082,12 @@ func (s *EnvelopeScan) BumpedSignatures() iter.Seq[DecoratedView] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 64)
+			off = codec.PassOpaque(b, off, 64)
 			if off < 0 {
 				s.in.Fail()
 				return

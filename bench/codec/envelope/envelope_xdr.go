@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -451,7 +452,7 @@ func (v *Hash) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -467,8 +468,8 @@ func (v *Hash) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Hash) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -504,8 +505,8 @@ func (v *Hash) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 32) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 32) {
+		return v.failXDR(e, codec.Full())
 	}
 	*(*[32]byte)(b[off : off+32 : off+32]) = *v
 	off += 32
@@ -514,8 +515,8 @@ func (v *Hash) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "envelope.Hash:")
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "envelope.Hash:")
 	}
 	*v = [32]byte(b[off : off+32 : off+32])
 	off += 32
@@ -524,8 +525,8 @@ func (v *Hash) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Hash) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 32) {
-		return 0, xdr.Short(b, off, 32, "envelope.Hash:")
+	if codec.Lacks(b, off, 32) {
+		return 0, codec.Short(b, off, 32, "envelope.Hash:")
 	}
 	off += 32
 	return off, nil
@@ -559,7 +560,7 @@ func (v *Signature) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -575,8 +576,8 @@ func (v *Signature) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Signature) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -613,53 +614,53 @@ func (v *Signature) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Signature) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "envelope.Signature:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "envelope.Signature:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Signature) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signature:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signature:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Signature:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Signature) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signature:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signature:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Signature:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Signature:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Signature:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Signature:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -698,7 +699,7 @@ func (v *Text) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -714,8 +715,8 @@ func (v *Text) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Text) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -752,53 +753,53 @@ func (v *Text) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Text) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 28 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 28, "envelope.Text:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 28, "envelope.Text:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Text) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Text:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Text:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 28 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Text:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Text) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Text:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Text:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 28 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Text:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Text:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Text:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Text:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -830,7 +831,7 @@ func (v *Amount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -846,8 +847,8 @@ func (v *Amount) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Amount) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -883,8 +884,8 @@ func (v *Amount) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(*v)))
 	off += 8
@@ -893,8 +894,8 @@ func (v *Amount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Amount:")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Amount:")
 	}
 	*v = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
@@ -903,8 +904,8 @@ func (v *Amount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Amount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Amount:")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Amount:")
 	}
 	off += 8
 	return off, nil
@@ -954,7 +955,7 @@ func (v *KeyKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -970,8 +971,8 @@ func (v *KeyKind) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *KeyKind) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1008,10 +1009,10 @@ func (v *KeyKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.KeyKind:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.KeyKind:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1020,12 +1021,12 @@ func (v *KeyKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.KeyKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.KeyKind:")
 	}
 	enum := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
 	}
 	*v = enum
 	off += 4
@@ -1034,12 +1035,12 @@ func (v *KeyKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *KeyKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.KeyKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.KeyKind:")
 	}
 	enum := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.KeyKind:")
 	}
 	off += 4
 	return off, nil
@@ -1071,7 +1072,7 @@ func (v *TaggedKey) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1087,8 +1088,8 @@ func (v *TaggedKey) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *TaggedKey) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1124,8 +1125,8 @@ func (v *TaggedKey) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 40) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 40) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+40 : off+40]
 	binary.BigEndian.PutUint64(w[0:8], v.Tag)
@@ -1136,8 +1137,8 @@ func (v *TaggedKey) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
+	if codec.Lacks(b, off, 40) {
+		return 0, codec.Short(b, off, 40, "envelope.TaggedKey:Tag")
 	}
 	w := b[off : off+40 : off+40]
 	v.Tag = binary.BigEndian.Uint64(w[0:8])
@@ -1148,8 +1149,8 @@ func (v *TaggedKey) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *TaggedKey) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 40) {
-		return 0, xdr.Short(b, off, 40, "envelope.TaggedKey:Tag")
+	if codec.Lacks(b, off, 40) {
+		return 0, codec.Short(b, off, 40, "envelope.TaggedKey:Tag")
 	}
 	off += 40
 	return off, nil
@@ -1191,7 +1192,7 @@ func (v *Account) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1207,8 +1208,8 @@ func (v *Account) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Account) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1246,24 +1247,24 @@ func (v *Account) CheckXDR(b []byte) (n int, err error) {
 func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 36) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 36) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[32]byte)(w[4:36]) = v.Key
 		off += 36
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 36) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 36) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[32]byte)(w[4:36]) = v.Digest
 		off += 36
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 44) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 44) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+44 : off+44]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -1272,17 +1273,17 @@ func (v *Account) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 44
 	default:
 		if !v.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Account:Kind"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1299,62 +1300,62 @@ func (v *Account) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Account:Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Key")
 		}
 		v.Key = [32]byte(b[off : off+32 : off+32])
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Account:Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Digest")
 		}
 		v.Digest = [32]byte(b[off : off+32 : off+32])
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Account:Tagged.Tag")
 		}
 		w := b[off : off+40 : off+40]
 		v.Tagged.Tag = binary.BigEndian.Uint64(w[0:8])
 		v.Tagged.Key = [32]byte(w[8:40])
 		off += 40
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Account) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Account:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Account:Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Account:Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Account:Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Account:Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Account:Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Account:Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Account:Kind")
 	}
 	return off, nil
 }
@@ -1411,7 +1412,7 @@ func (v *AssetKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1427,8 +1428,8 @@ func (v *AssetKind) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *AssetKind) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1465,10 +1466,10 @@ func (v *AssetKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.AssetKind:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.AssetKind:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -1477,12 +1478,12 @@ func (v *AssetKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.AssetKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.AssetKind:")
 	}
 	enum := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
 	}
 	*v = enum
 	off += 4
@@ -1491,12 +1492,12 @@ func (v *AssetKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *AssetKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.AssetKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.AssetKind:")
 	}
 	enum := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.AssetKind:")
 	}
 	off += 4
 	return off, nil
@@ -1530,7 +1531,7 @@ func (v *ShortAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1546,8 +1547,8 @@ func (v *ShortAsset) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ShortAsset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1584,13 +1585,13 @@ func (v *ShortAsset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	*(*[4]byte)(b[off : off+4 : off+4]) = v.Code
 	off += 4
 	if off, err = v.Issuer.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.ShortAsset:Issuer"))
+		return v.failXDR(e, codec.In(err, "envelope.ShortAsset:Issuer"))
 	}
 	return off, nil
 }
@@ -1598,49 +1599,49 @@ func (v *ShortAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ShortAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	v.Code = [4]byte(b[off : off+4 : off+4])
 	off += 4
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.ShortAsset:Issuer")
+		return 0, codec.In(err, "envelope.ShortAsset:Issuer")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ShortAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Code")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Code")
 	}
 	off += 4
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.ShortAsset:Issuer.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.ShortAsset:Issuer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.ShortAsset:Issuer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.ShortAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1674,7 +1675,7 @@ func (v *LongAsset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1690,8 +1691,8 @@ func (v *LongAsset) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *LongAsset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1728,13 +1729,13 @@ func (v *LongAsset) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 12) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12) {
+		return v.failXDR(e, codec.Full())
 	}
 	*(*[12]byte)(b[off : off+12 : off+12]) = v.Code
 	off += 12
 	if off, err = v.Issuer.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.LongAsset:Issuer"))
+		return v.failXDR(e, codec.In(err, "envelope.LongAsset:Issuer"))
 	}
 	return off, nil
 }
@@ -1742,49 +1743,49 @@ func (v *LongAsset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *LongAsset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	v.Code = [12]byte(b[off : off+12 : off+12])
 	off += 12
 	if off, err = v.Issuer.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.LongAsset:Issuer")
+		return 0, codec.In(err, "envelope.LongAsset:Issuer")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *LongAsset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "envelope.LongAsset:Code")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.LongAsset:Code")
 	}
 	off += 12
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.LongAsset:Issuer.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.LongAsset:Issuer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.LongAsset:Issuer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.LongAsset:Issuer.Kind")
 	}
 	return off, nil
 }
@@ -1828,7 +1829,7 @@ func (v *Asset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -1844,8 +1845,8 @@ func (v *Asset) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Asset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1884,41 +1885,41 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	switch v.Kind {
 	case AssetKindNative:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 	case AssetKindShort:
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[4]byte)(w[4:8]) = v.Small.Code
 		off += 8
 		if off, err = v.Small.Issuer.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Asset:Small.Issuer"))
+			return v.failXDR(e, codec.In(err, "envelope.Asset:Small.Issuer"))
 		}
 	case AssetKindLong:
 		if v.Large == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Asset:Large"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Asset:Large"))
 		}
-		if xdr.Lacks(b, off, 16) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 16) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		*(*[12]byte)(w[4:16]) = v.Large.Code
 		off += 16
 		if off, err = v.Large.Issuer.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Asset:Large.Issuer"))
+			return v.failXDR(e, codec.In(err, "envelope.Asset:Large.Issuer"))
 		}
 	default:
 		if !v.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Asset:Kind"))
 	}
 	return off, nil
 }
@@ -1926,8 +1927,8 @@ func (v *Asset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1946,113 +1947,113 @@ func (v *Asset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case AssetKindNative:
 	case AssetKindShort:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		v.Small.Code = [4]byte(b[off : off+4 : off+4])
 		off += 4
 		if off, err = v.Small.Issuer.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Asset:Small.Issuer")
+			return 0, codec.In(err, "envelope.Asset:Small.Issuer")
 		}
 	case AssetKindLong:
-		if err = xdr.Arm(d, &v.Large, 128, off); err != nil {
-			return 0, xdr.In(err, "envelope.Asset:Large")
+		if err = codec.Arm(d, &v.Large, 128, off); err != nil {
+			return 0, codec.In(err, "envelope.Asset:Large")
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		v.Large.Code = [12]byte(b[off : off+12 : off+12])
 		off += 12
 		if off, err = v.Large.Issuer.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Asset:Large.Issuer")
+			return 0, codec.In(err, "envelope.Asset:Large.Issuer")
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Asset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Asset:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Asset:Kind")
 	}
 	kind := AssetKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case AssetKindNative:
 	case AssetKindShort:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Code")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Code")
 		}
 		off += 4
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Small.Issuer.Kind")
 		}
 		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Small.Issuer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Asset:Small.Issuer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Asset:Small.Issuer.Kind")
 		}
 	case AssetKindLong:
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "envelope.Asset:Large.Code")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Asset:Large.Code")
 		}
 		off += 12
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Asset:Large.Issuer.Kind")
 		}
 		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Asset:Large.Issuer.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Asset:Large.Issuer.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Asset:Large.Issuer.Kind")
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Asset:Kind")
 	}
 	return off, nil
 }
@@ -2092,7 +2093,7 @@ func (v *Price) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2108,8 +2109,8 @@ func (v *Price) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Price) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2145,8 +2146,8 @@ func (v *Price) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Numerator))
@@ -2157,8 +2158,8 @@ func (v *Price) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Price:Numerator")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Price:Numerator")
 	}
 	w := b[off : off+8 : off+8]
 	v.Numerator = int32(binary.BigEndian.Uint32(w[0:4]))
@@ -2169,8 +2170,8 @@ func (v *Price) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Price) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Price:Numerator")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Price:Numerator")
 	}
 	off += 8
 	return off, nil
@@ -2206,7 +2207,7 @@ func (v *Payment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2222,8 +2223,8 @@ func (v *Payment) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Payment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2261,13 +2262,13 @@ func (v *Payment) CheckXDR(b []byte) (n int, err error) {
 func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Payment:Destination"))
+		return v.failXDR(e, codec.In(err, "envelope.Payment:Destination"))
 	}
 	if off, err = v.Asset.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Payment:Asset"))
+		return v.failXDR(e, codec.In(err, "envelope.Payment:Asset"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Amount)))
 	off += 8
@@ -2278,13 +2279,13 @@ func (v *Payment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Payment:Destination")
+		return 0, codec.In(err, "envelope.Payment:Destination")
 	}
 	if off, err = v.Asset.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Payment:Asset")
+		return 0, codec.In(err, "envelope.Payment:Asset")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Payment:Amount")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Payment:Amount")
 	}
 	v.Amount = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
@@ -2294,38 +2295,38 @@ func (v *Payment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Payment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Payment:Destination.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Payment:Destination.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Payment:Destination.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Payment:Destination.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Payment:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Payment:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Payment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Payment:Asset")
+		return 0, codec.In(err, "envelope.Payment:Asset")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Payment:Amount")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Payment:Amount")
 	}
 	off += 8
 	return off, nil
@@ -2366,7 +2367,7 @@ func (v *PathPayment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2382,8 +2383,8 @@ func (v *PathPayment) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *PathPayment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2421,24 +2422,24 @@ func (v *PathPayment) CheckXDR(b []byte) (n int, err error) {
 func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Send.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Send"))
+		return v.failXDR(e, codec.In(err, "envelope.PathPayment:Send"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Most)))
 	off += 8
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Destination"))
+		return v.failXDR(e, codec.In(err, "envelope.PathPayment:Destination"))
 	}
 	if off, err = v.Receive.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Receive"))
+		return v.failXDR(e, codec.In(err, "envelope.PathPayment:Receive"))
 	}
 	if len(v.Path) > 5 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Path)), 5, "envelope.PathPayment:Path"))
 	}
-	if xdr.Lacks(b, off, 12) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 12) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2448,7 +2449,7 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.PathPayment:Path[]", i))
+			return v.failXDR(e, codec.In(err, "envelope.PathPayment:Path[]", i))
 		}
 	}
 	return off, nil
@@ -2458,40 +2459,40 @@ func (v *PathPayment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Send.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Send")
+		return 0, codec.In(err, "envelope.PathPayment:Send")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.PathPayment:Most")
 	}
 	v.Most = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Destination")
+		return 0, codec.In(err, "envelope.PathPayment:Destination")
 	}
 	if off, err = v.Receive.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Receive")
+		return 0, codec.In(err, "envelope.PathPayment:Receive")
 	}
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.PathPayment:Amount")
 	}
 	w := b[off : off+12 : off+12]
 	v.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 5 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
 	}
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
 	}
-	if err = xdr.Resize(d, &v.Path, int(n), 136, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Path")
+	if err = codec.Resize(d, &v.Path, int(n), 136, off); err != nil {
+		return 0, codec.In(err, "envelope.PathPayment:Path")
 	}
 	s := v.Path
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
+			return 0, codec.In(err, "envelope.PathPayment:Path[]", i)
 		}
 	}
 	return off, nil
@@ -2501,57 +2502,57 @@ func (v *PathPayment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *PathPayment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Send")
+		return 0, codec.In(err, "envelope.PathPayment:Send")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.PathPayment:Most")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.PathPayment:Most")
 	}
 	off += 8
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.PathPayment:Destination.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.PathPayment:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.PathPayment:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.PathPayment:Destination.Kind")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.PathPayment:Receive")
+		return 0, codec.In(err, "envelope.PathPayment:Receive")
 	}
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "envelope.PathPayment:Amount")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "envelope.PathPayment:Amount")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 5 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.PathPayment:Path")
 	}
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.PathPayment:Path")
 	}
 	for i := range int(n) {
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.PathPayment:Path[]", i)
+			return 0, codec.In(err, "envelope.PathPayment:Path[]", i)
 		}
 	}
 	return off, nil
@@ -2591,7 +2592,7 @@ func (v *Offer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2607,8 +2608,8 @@ func (v *Offer) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Offer) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2646,13 +2647,13 @@ func (v *Offer) CheckXDR(b []byte) (n int, err error) {
 func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Selling.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Offer:Selling"))
+		return v.failXDR(e, codec.In(err, "envelope.Offer:Selling"))
 	}
 	if off, err = v.Buying.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Offer:Buying"))
+		return v.failXDR(e, codec.In(err, "envelope.Offer:Buying"))
 	}
-	if xdr.Lacks(b, off, 24) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 24) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Amount)))
@@ -2667,13 +2668,13 @@ func (v *Offer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Selling.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Selling")
+		return 0, codec.In(err, "envelope.Offer:Selling")
 	}
 	if off, err = v.Buying.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Buying")
+		return 0, codec.In(err, "envelope.Offer:Buying")
 	}
-	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "envelope.Offer:Amount")
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "envelope.Offer:Amount")
 	}
 	w := b[off : off+24 : off+24]
 	v.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -2688,13 +2689,13 @@ func (v *Offer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Offer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Selling")
+		return 0, codec.In(err, "envelope.Offer:Selling")
 	}
 	if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Offer:Buying")
+		return 0, codec.In(err, "envelope.Offer:Buying")
 	}
-	if xdr.Lacks(b, off, 24) {
-		return 0, xdr.Short(b, off, 24, "envelope.Offer:Amount")
+	if codec.Lacks(b, off, 24) {
+		return 0, codec.Short(b, off, 24, "envelope.Offer:Amount")
 	}
 	off += 24
 	return off, nil
@@ -2732,7 +2733,7 @@ func (v *Signer) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2748,8 +2749,8 @@ func (v *Signer) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Signer) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2787,10 +2788,10 @@ func (v *Signer) CheckXDR(b []byte) (n int, err error) {
 func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Key.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Signer:Key"))
+		return v.failXDR(e, codec.In(err, "envelope.Signer:Key"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Weight)
 	off += 4
@@ -2801,10 +2802,10 @@ func (v *Signer) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Key.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signer:Key")
+		return 0, codec.In(err, "envelope.Signer:Key")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signer:Weight")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signer:Weight")
 	}
 	v.Weight = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
@@ -2813,35 +2814,35 @@ func (v *Signer) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Signer) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signer:Key.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signer:Key.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Signer:Key.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Signer:Key.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Signer:Key.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Signer:Key.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Signer:Key.Kind")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signer:Weight")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signer:Weight")
 	}
 	off += 4
 	return off, nil
@@ -2892,7 +2893,7 @@ func (v *Options) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -2908,8 +2909,8 @@ func (v *Options) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Options) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -2946,67 +2947,67 @@ func (v *Options) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Inflation.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Inflation.Present))
 	off += 4
 	if v.Inflation.Present {
 		if off, err = v.Inflation.Value.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Options:Inflation"))
+			return v.failXDR(e, codec.In(err, "envelope.Options:Inflation"))
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.ClearFlags.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.ClearFlags.Present))
 	off += 4
 	if v.ClearFlags.Present {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.ClearFlags.Value)
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.SetFlags.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.SetFlags.Present))
 	off += 4
 	if v.SetFlags.Present {
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.SetFlags.Value)
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Home.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Home.Present))
 	off += 4
 	if v.Home.Present {
 		if len(v.Home.Value) > 28 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Home.Value)), 28, "envelope.Options:Home"))
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Home.Value))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Home.Value))) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Home.Value)))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Home.Value)
+		off = codec.PutOpaque(b, off, v.Home.Value)
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Signer.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Signer.Present))
 	off += 4
 	if v.Signer.Present {
 		if off, err = v.Signer.Value.Key.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Options:Signer.Key"))
+			return v.failXDR(e, codec.In(err, "envelope.Options:Signer.Key"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Signer.Value.Weight)
 		off += 4
@@ -3017,18 +3018,18 @@ func (v *Options) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
+	if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
 	}
 	if more != 0 {
 		v.Inflation.Present = true
 		if off, err = v.Inflation.Value.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Options:Inflation")
+			return 0, codec.In(err, "envelope.Options:Inflation")
 		}
 	} else {
 		if v.Inflation.Present {
@@ -3036,18 +3037,18 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Inflation.Value.ResetXDR()
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more2 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
+	if more2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
 	}
 	if more2 != 0 {
 		v.ClearFlags.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
 		}
 		v.ClearFlags.Value = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
@@ -3057,18 +3058,18 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.ClearFlags.Value = 0
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
+	if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
 	}
 	if more3 != 0 {
 		v.SetFlags.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
 		}
 		v.SetFlags.Value = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
@@ -3078,31 +3079,31 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.SetFlags.Value = 0
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Home")
 	}
 	more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more4 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
+	if more4 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
 	}
 	if more4 != 0 {
 		v.Home.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Home")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
 		}
-		v.Home.Value = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Home.Value = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	} else {
 		if v.Home.Present {
@@ -3110,21 +3111,21 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Home.Value = nil
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Signer")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Signer")
 	}
 	more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more5 > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
+	if more5 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
 	}
 	if more5 != 0 {
 		v.Signer.Present = true
 		if off, err = v.Signer.Value.Key.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Options:Signer.Key")
+			return 0, codec.In(err, "envelope.Options:Signer.Key")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Weight")
 		}
 		v.Signer.Value.Weight = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
@@ -3139,134 +3140,134 @@ func (v *Options) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Options) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Inflation")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Options:Inflation")
 	}
 	if more != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Inflation.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Inflation.Kind")
 		}
 		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Options:Inflation.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Options:Inflation.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Inflation.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Options:Inflation.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Options:Inflation.Kind")
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
 	}
 	more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more2 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
+	if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Options:ClearFlags")
 	}
 	if more2 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:ClearFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:ClearFlags")
 		}
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
 	}
 	more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more3 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
+	if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Options:SetFlags")
 	}
 	if more3 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:SetFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:SetFlags")
 		}
 		off += 4
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Home")
 	}
 	more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more4 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
+	if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Options:Home")
 	}
 	if more4 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Home")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Home")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Options:Home")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Options:Home")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Options:Home")
 		}
 		off += xdr.Padded(int(n))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Options:Signer")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Options:Signer")
 	}
 	more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more5 > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
+	if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Options:Signer")
 	}
 	if more5 != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Key.Kind")
 		}
 		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Options:Signer.Key.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Options:Signer.Key.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Options:Signer.Key.Kind")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Options:Signer.Weight")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Options:Signer.Weight")
 		}
 		off += 4
 	}
@@ -3324,7 +3325,7 @@ func (v *Data) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3340,8 +3341,8 @@ func (v *Data) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Data) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3378,73 +3379,73 @@ func (v *Data) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Data) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 64 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 64, "envelope.Data:Name"))
 	}
-	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Name))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Name)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Value.Present))
+	off = codec.PutOpaque(b, off, v.Name)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Value.Present))
 	off += 4
 	if v.Value.Present {
 		if len(v.Value.Value) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Value.Value)), 64, "envelope.Data:Value"))
 		}
-		if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Value.Value))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4+xdr.Padded(len(v.Value.Value))) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Value.Value)))
 		off += 4
-		off = xdr.PutOpaque(b, off, v.Value.Value)
+		off = codec.PutOpaque(b, off, v.Value.Value)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Data:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
 	}
-	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Value")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
+	if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
 	}
 	if more != 0 {
 		v.Value.Present = true
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Data:Value")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
 		}
-		v.Value.Value = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		v.Value.Value = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	} else {
 		if v.Value.Present {
@@ -3457,43 +3458,43 @@ func (v *Data) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Data) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Data:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Data:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Data:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Data:Name")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Data:Value")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Data:Value")
 	}
 	if more != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Data:Value")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Data:Value")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Data:Value")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Data:Value")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Data:Value")
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -3558,7 +3559,7 @@ func (v *OperationKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3574,8 +3575,8 @@ func (v *OperationKind) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *OperationKind) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3612,10 +3613,10 @@ func (v *OperationKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.OperationKind:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.OperationKind:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -3624,12 +3625,12 @@ func (v *OperationKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.OperationKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.OperationKind:")
 	}
 	enum := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
 	}
 	*v = enum
 	off += 4
@@ -3638,12 +3639,12 @@ func (v *OperationKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *OperationKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.OperationKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.OperationKind:")
 	}
 	enum := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.OperationKind:")
 	}
 	off += 4
 	return off, nil
@@ -3677,7 +3678,7 @@ func (v *Create) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3693,8 +3694,8 @@ func (v *Create) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Create) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3732,10 +3733,10 @@ func (v *Create) CheckXDR(b []byte) (n int, err error) {
 func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Destination.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Create:Destination"))
+		return v.failXDR(e, codec.In(err, "envelope.Create:Destination"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Balance)))
 	off += 8
@@ -3746,10 +3747,10 @@ func (v *Create) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Destination.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Create:Destination")
+		return 0, codec.In(err, "envelope.Create:Destination")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Create:Balance")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Create:Balance")
 	}
 	v.Balance = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
@@ -3758,35 +3759,35 @@ func (v *Create) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Create) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Create:Destination.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Create:Destination.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Create:Destination.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Create:Destination.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Create:Destination.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Create:Destination.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Create:Destination.Kind")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Create:Balance")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Create:Balance")
 	}
 	off += 8
 	return off, nil
@@ -3883,7 +3884,7 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -3899,8 +3900,8 @@ func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -3939,67 +3940,67 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	switch v.Kind {
 	case OperationKindCreate:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 		if off, err = v.Create.Destination.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:Create.Destination"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:Create.Destination"))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Create.Balance)))
 		off += 8
 	case OperationKindPayment:
 		if v.Payment == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Payment"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Payment"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 		if off, err = v.Payment.Destination.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:Payment.Destination"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:Payment.Destination"))
 		}
 		if off, err = v.Payment.Asset.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:Payment.Asset"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:Payment.Asset"))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.Payment.Amount)))
 		off += 8
 	case OperationKindPathPayment:
 		if v.PathPayment == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:PathPayment"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:PathPayment"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 		if off, err = v.PathPayment.Send.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Send"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:PathPayment.Send"))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(int64(v.PathPayment.Most)))
 		off += 8
 		if off, err = v.PathPayment.Destination.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Destination"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:PathPayment.Destination"))
 		}
 		if off, err = v.PathPayment.Receive.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Receive"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:PathPayment.Receive"))
 		}
 		if len(v.PathPayment.Path) > 5 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.PathPayment.Path)), 5, "envelope.Body:PathPayment.Path"))
 		}
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.PathPayment.Amount)))
@@ -4009,26 +4010,26 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		for i := range s {
 			p := &s[i]
 			if off, err = p.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, xdr.In(err, "envelope.Body:PathPayment.Path[]", i))
+				return v.failXDR(e, codec.In(err, "envelope.Body:PathPayment.Path[]", i))
 			}
 		}
 	case OperationKindOffer:
 		if v.Offer == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Offer"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Offer"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 		if off, err = v.Offer.Selling.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:Offer.Selling"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:Offer.Selling"))
 		}
 		if off, err = v.Offer.Buying.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:Offer.Buying"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:Offer.Buying"))
 		}
-		if xdr.Lacks(b, off, 24) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint64(w[0:8], uint64(int64(v.Offer.Amount)))
@@ -4038,118 +4039,118 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 24
 	case OperationKindOptions:
 		if v.Options == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Options"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Options"))
 		}
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Options.Inflation.Present))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Options.Inflation.Present))
 		off += 8
 		if v.Options.Inflation.Present {
 			if off, err = v.Options.Inflation.Value.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, xdr.In(err, "envelope.Body:Options.Inflation"))
+				return v.failXDR(e, codec.In(err, "envelope.Body:Options.Inflation"))
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.ClearFlags.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Options.ClearFlags.Present))
 		off += 4
 		if v.Options.ClearFlags.Present {
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.ClearFlags.Value)
 			off += 4
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.SetFlags.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Options.SetFlags.Present))
 		off += 4
 		if v.Options.SetFlags.Present {
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.SetFlags.Value)
 			off += 4
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.Home.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Options.Home.Present))
 		off += 4
 		if v.Options.Home.Present {
 			if len(v.Options.Home.Value) > 28 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Options.Home.Value)), 28, "envelope.Body:Options.Home"))
 			}
-			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Options.Home.Value))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4+xdr.Padded(len(v.Options.Home.Value))) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Options.Home.Value)))
 			off += 4
-			off = xdr.PutOpaque(b, off, v.Options.Home.Value)
+			off = codec.PutOpaque(b, off, v.Options.Home.Value)
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Options.Signer.Present))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Options.Signer.Present))
 		off += 4
 		if v.Options.Signer.Present {
 			if off, err = v.Options.Signer.Value.Key.PutXDR(nil, b, off); err != nil {
-				return v.failXDR(e, xdr.In(err, "envelope.Body:Options.Signer.Key"))
+				return v.failXDR(e, codec.In(err, "envelope.Body:Options.Signer.Key"))
 			}
-			if xdr.Lacks(b, off, 4) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Options.Signer.Value.Weight)
 			off += 4
 		}
 	case OperationKindMerge:
 		if v.MergeInto == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:MergeInto"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:MergeInto"))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 		if off, err = v.MergeInto.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Body:MergeInto"))
+			return v.failXDR(e, codec.In(err, "envelope.Body:MergeInto"))
 		}
 	case OperationKindData:
 		if v.Data == nil {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Data"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "envelope.Body:Data"))
 		}
 		if len(v.Data.Name) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data.Name)), 64, "envelope.Body:Data.Name"))
 		}
-		if xdr.Lacks(b, off, 12+xdr.Padded(len(v.Data.Name))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Data.Name))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data.Name)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Data.Name)
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Data.Value.Present))
+		off = codec.PutOpaque(b, off, v.Data.Name)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Data.Value.Present))
 		off += 4
 		if v.Data.Value.Present {
 			if len(v.Data.Value.Value) > 64 {
-				return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data.Value.Value)), 64, "envelope.Body:Data.Value"))
 			}
-			if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Data.Value.Value))) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 4+xdr.Padded(len(v.Data.Value.Value))) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data.Value.Value)))
 			off += 4
-			off = xdr.PutOpaque(b, off, v.Data.Value.Value)
+			off = codec.PutOpaque(b, off, v.Data.Value.Value)
 		}
 	case OperationKindBump:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -4157,9 +4158,9 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 12
 	default:
 		if !v.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Body:Kind"))
 	}
 	return off, nil
 }
@@ -4167,8 +4168,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -4208,81 +4209,81 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case OperationKindCreate:
 		if off, err = v.Create.Destination.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Create.Destination")
+			return 0, codec.In(err, "envelope.Body:Create.Destination")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Create.Balance")
 		}
 		v.Create.Balance = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 	case OperationKindPayment:
-		if err = xdr.Arm(d, &v.Payment, 256, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment")
+		if err = codec.Arm(d, &v.Payment, 256, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Payment")
 		}
 		if off, err = v.Payment.Destination.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment.Destination")
+			return 0, codec.In(err, "envelope.Body:Payment.Destination")
 		}
 		if off, err = v.Payment.Asset.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
+			return 0, codec.In(err, "envelope.Body:Payment.Asset")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Payment.Amount")
 		}
 		v.Payment.Amount = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 	case OperationKindPathPayment:
-		if err = xdr.Arm(d, &v.PathPayment, 424, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment")
+		if err = codec.Arm(d, &v.PathPayment, 424, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:PathPayment")
 		}
 		if off, err = v.PathPayment.Send.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
+			return 0, codec.In(err, "envelope.Body:PathPayment.Send")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:PathPayment.Most")
 		}
 		v.PathPayment.Most = Amount(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 		if off, err = v.PathPayment.Destination.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Destination")
+			return 0, codec.In(err, "envelope.Body:PathPayment.Destination")
 		}
 		if off, err = v.PathPayment.Receive.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
+			return 0, codec.In(err, "envelope.Body:PathPayment.Receive")
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
 		}
 		w := b[off : off+12 : off+12]
 		v.PathPayment.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 5 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
 		}
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
 		}
-		if err = xdr.Resize(d, &v.PathPayment.Path, int(n), 136, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Path")
+		if err = codec.Resize(d, &v.PathPayment.Path, int(n), 136, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:PathPayment.Path")
 		}
 		s := v.PathPayment.Path
 		for i := range s {
 			p := &s[i]
 			if off, err = p.GetXDR(d, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
+				return 0, codec.In(err, "envelope.Body:PathPayment.Path[]", i)
 			}
 		}
 	case OperationKindOffer:
-		if err = xdr.Arm(d, &v.Offer, 296, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer")
+		if err = codec.Arm(d, &v.Offer, 296, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Offer")
 		}
 		if off, err = v.Offer.Selling.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
+			return 0, codec.In(err, "envelope.Body:Offer.Selling")
 		}
 		if off, err = v.Offer.Buying.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
+			return 0, codec.In(err, "envelope.Body:Offer.Buying")
 		}
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "envelope.Body:Offer.Amount")
 		}
 		w := b[off : off+24 : off+24]
 		v.Offer.Amount = Amount(binary.BigEndian.Uint64(w[0:8]))
@@ -4291,21 +4292,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Offer.ID = int64(binary.BigEndian.Uint64(w[16:24]))
 		off += 24
 	case OperationKindOptions:
-		if err = xdr.Arm(d, &v.Options, 296, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Options")
+		if err = codec.Arm(d, &v.Options, 296, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Options")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
+		if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
 		}
 		if more != 0 {
 			v.Options.Inflation.Present = true
 			if off, err = v.Options.Inflation.Value.GetXDR(d, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:Options.Inflation")
+				return 0, codec.In(err, "envelope.Body:Options.Inflation")
 			}
 		} else {
 			if v.Options.Inflation.Present {
@@ -4313,18 +4314,18 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Options.Inflation.Value.ResetXDR()
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more2 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
+		if more2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
 		}
 		if more2 != 0 {
 			v.Options.ClearFlags.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 			}
 			v.Options.ClearFlags.Value = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
@@ -4334,18 +4335,18 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Options.ClearFlags.Value = 0
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
+		if more3 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
 		}
 		if more3 != 0 {
 			v.Options.SetFlags.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 			}
 			v.Options.SetFlags.Value = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
@@ -4355,31 +4356,31 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Options.SetFlags.Value = 0
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more4 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
+		if more4 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
 		}
 		if more4 != 0 {
 			v.Options.Home.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n2 > 28 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
 			}
-			if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
 			}
-			v.Options.Home.Value = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+			v.Options.Home.Value = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
 		} else {
 			if v.Options.Home.Present {
@@ -4387,21 +4388,21 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				v.Options.Home.Value = nil
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more5 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
+		if more5 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
 		}
 		if more5 != 0 {
 			v.Options.Signer.Present = true
 			if off, err = v.Options.Signer.Value.Key.GetXDR(d, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:Options.Signer.Key")
+				return 0, codec.In(err, "envelope.Body:Options.Signer.Key")
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
 			}
 			v.Options.Signer.Value.Weight = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
@@ -4412,57 +4413,57 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case OperationKindMerge:
-		if err = xdr.Arm(d, &v.MergeInto, 112, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:MergeInto")
+		if err = codec.Arm(d, &v.MergeInto, 112, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:MergeInto")
 		}
 		if off, err = v.MergeInto.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:MergeInto")
+			return 0, codec.In(err, "envelope.Body:MergeInto")
 		}
 	case OperationKindData:
-		if err = xdr.Arm(d, &v.Data, 56, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Data")
+		if err = codec.Arm(d, &v.Data, 56, off); err != nil {
+			return 0, codec.In(err, "envelope.Body:Data")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Name")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n3 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
 		}
-		if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
 		}
-		v.Data.Name = d.Bytes(b[off : off+int(n3) : off+int(n3)])
+		v.Data.Name = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
+		if more6 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
 		}
 		if more6 != 0 {
 			v.Data.Value.Present = true
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n4 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
 			}
 			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
 			}
-			if !xdr.ZeroPad(b, off, int(n4)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
+			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
 			}
-			v.Data.Value.Value = d.Bytes(b[off : off+int(n4) : off+int(n4)])
+			v.Data.Value.Value = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 			off += xdr.Padded(int(n4))
 		} else {
 			if v.Data.Value.Present {
@@ -4471,16 +4472,16 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 		}
 	case OperationKindBump:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Sequence")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Sequence")
 		}
 		v.Sequence = int64(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
@@ -4488,356 +4489,356 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Body:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Body:Kind")
 	}
 	kind := OperationKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case OperationKindCreate:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Create.Destination.Kind")
 		}
 		kind2 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Create.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:Create.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Body:Create.Destination.Kind")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Create.Balance")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Create.Balance")
 		}
 		off += 8
 	case OperationKindPayment:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Payment.Destination.Kind")
 		}
 		kind3 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind3 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:Payment.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:Payment.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind3.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+			if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind3)), 0, "envelope.Body:Payment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Payment.Asset")
+			return 0, codec.In(err, "envelope.Body:Payment.Asset")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Payment.Amount")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Payment.Amount")
 		}
 		off += 8
 	case OperationKindPathPayment:
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Send")
+			return 0, codec.In(err, "envelope.Body:PathPayment.Send")
 		}
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:PathPayment.Most")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:PathPayment.Most")
 		}
 		off += 8
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		kind4 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind4 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:PathPayment.Destination.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:PathPayment.Destination.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind4.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "envelope.Body:PathPayment.Destination.Kind")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:PathPayment.Receive")
+			return 0, codec.In(err, "envelope.Body:PathPayment.Receive")
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "envelope.Body:PathPayment.Amount")
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 5 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 5, "envelope.Body:PathPayment.Path")
 		}
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "envelope.Body:PathPayment.Path")
 		}
 		for i := range int(n) {
 			if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-				return 0, xdr.In(err, "envelope.Body:PathPayment.Path[]", i)
+				return 0, codec.In(err, "envelope.Body:PathPayment.Path[]", i)
 			}
 		}
 	case OperationKindOffer:
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Selling")
+			return 0, codec.In(err, "envelope.Body:Offer.Selling")
 		}
 		if off, err = (*Asset)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Body:Offer.Buying")
+			return 0, codec.In(err, "envelope.Body:Offer.Buying")
 		}
-		if xdr.Lacks(b, off, 24) {
-			return 0, xdr.Short(b, off, 24, "envelope.Body:Offer.Amount")
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "envelope.Body:Offer.Amount")
 		}
 		off += 24
 	case OperationKindOptions:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation")
 		}
 		more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
+		if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Body:Options.Inflation")
 		}
 		if more != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Inflation.Kind")
 			}
 			kind5 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind5 {
 			case KeyKindPlain:
-				if xdr.Lacks(b, off, 32) {
-					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Key")
 				}
 				off += 32
 			case KeyKindHashed:
-				if xdr.Lacks(b, off, 32) {
-					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Inflation.Digest")
 				}
 				off += 32
 			case KeyKindTagged:
-				if xdr.Lacks(b, off, 40) {
-					return 0, xdr.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
+				if codec.Lacks(b, off, 40) {
+					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Inflation.Tagged.Tag")
 				}
 				off += 40
 			default:
-				if !kind5.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+				if !kind5.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind5)), 0, "envelope.Body:Options.Inflation.Kind")
 			}
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 		}
 		more2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more2 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
+		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Body:Options.ClearFlags")
 		}
 		if more2 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.ClearFlags")
 			}
 			off += 4
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 		}
 		more3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more3 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
+		if more3 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more3), 1, "envelope.Body:Options.SetFlags")
 		}
 		if more3 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.SetFlags")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.SetFlags")
 			}
 			off += 4
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
 		}
 		more4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more4 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
+		if more4 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more4), 1, "envelope.Body:Options.Home")
 		}
 		if more4 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Home")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Home")
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n2 > 28 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 28, "envelope.Body:Options.Home")
 			}
 			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
+				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Body:Options.Home")
 			}
-			if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
+			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Body:Options.Home")
 			}
 			off += xdr.Padded(int(n2))
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer")
 		}
 		more5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more5 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
+		if more5 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more5), 1, "envelope.Body:Options.Signer")
 		}
 		if more5 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Key.Kind")
 			}
 			kind6 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind6 {
 			case KeyKindPlain:
-				if xdr.Lacks(b, off, 32) {
-					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Key")
 				}
 				off += 32
 			case KeyKindHashed:
-				if xdr.Lacks(b, off, 32) {
-					return 0, xdr.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
+				if codec.Lacks(b, off, 32) {
+					return 0, codec.Short(b, off, 32, "envelope.Body:Options.Signer.Key.Digest")
 				}
 				off += 32
 			case KeyKindTagged:
-				if xdr.Lacks(b, off, 40) {
-					return 0, xdr.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
+				if codec.Lacks(b, off, 40) {
+					return 0, codec.Short(b, off, 40, "envelope.Body:Options.Signer.Key.Tagged.Tag")
 				}
 				off += 40
 			default:
-				if !kind6.Valid() && c.Refuses(xdr.CodeEnum) {
-					return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				if !kind6.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
 				}
-				return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind6)), 0, "envelope.Body:Options.Signer.Key.Kind")
 			}
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Options.Signer.Weight")
 			}
 			off += 4
 		}
 	case OperationKindMerge:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:MergeInto.Kind")
 		}
 		kind7 := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind7 {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Body:MergeInto.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Body:MergeInto.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind7.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+			if !kind7.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind7)), 0, "envelope.Body:MergeInto.Kind")
 		}
 	case OperationKindData:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Name")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Name")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n3 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 64, "envelope.Body:Data.Name")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "envelope.Body:Data.Name")
 		}
-		if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "envelope.Body:Data.Name")
 		}
 		off += xdr.Padded(int(n3))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
 		}
 		more6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if more6 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
+		if more6 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more6), 1, "envelope.Body:Data.Value")
 		}
 		if more6 != 0 {
-			if xdr.Lacks(b, off, 4) {
-				return 0, xdr.Short(b, off, 4, "envelope.Body:Data.Value")
+			if codec.Lacks(b, off, 4) {
+				return 0, codec.Short(b, off, 4, "envelope.Body:Data.Value")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n4 > 64 {
-				return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 64, "envelope.Body:Data.Value")
 			}
 			if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
+				return 0, codec.Short(b, off, xdr.Padded(int(n4)), "envelope.Body:Data.Value")
 			}
-			if !xdr.ZeroPad(b, off, int(n4)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n4), xdr.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
+			if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "envelope.Body:Data.Value")
 			}
 			off += xdr.Padded(int(n4))
 		}
 	case OperationKindBump:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Body:Sequence")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Body:Sequence")
 		}
 		off += 8
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Body:Kind")
 	}
 	return off, nil
 }
@@ -4903,7 +4904,7 @@ func (v *Operation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -4919,8 +4920,8 @@ func (v *Operation) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Operation) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -4957,18 +4958,18 @@ func (v *Operation) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(v.Source.Present))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.Source.Present))
 	off += 4
 	if v.Source.Present {
 		if off, err = v.Source.Value.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Operation:Source"))
+			return v.failXDR(e, codec.In(err, "envelope.Operation:Source"))
 		}
 	}
 	if off, err = v.Body.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Operation:Body"))
+		return v.failXDR(e, codec.In(err, "envelope.Operation:Body"))
 	}
 	return off, nil
 }
@@ -4976,18 +4977,18 @@ func (v *Operation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Operation:Source")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
+	if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
 	}
 	if more != 0 {
 		v.Source.Present = true
 		if off, err = v.Source.Value.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Operation:Source")
+			return 0, codec.In(err, "envelope.Operation:Source")
 		}
 	} else {
 		if v.Source.Present {
@@ -4996,7 +4997,7 @@ func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 	}
 	if off, err = v.Body.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Operation:Body")
+		return 0, codec.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
 }
@@ -5004,45 +5005,45 @@ func (v *Operation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Operation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Operation:Source")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Operation:Source")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Operation:Source")
 	}
 	if more != 0 {
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Operation:Source.Kind")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Operation:Source.Kind")
 		}
 		kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind {
 		case KeyKindPlain:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Operation:Source.Key")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Key")
 			}
 			off += 32
 		case KeyKindHashed:
-			if xdr.Lacks(b, off, 32) {
-				return 0, xdr.Short(b, off, 32, "envelope.Operation:Source.Digest")
+			if codec.Lacks(b, off, 32) {
+				return 0, codec.Short(b, off, 32, "envelope.Operation:Source.Digest")
 			}
 			off += 32
 		case KeyKindTagged:
-			if xdr.Lacks(b, off, 40) {
-				return 0, xdr.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
+			if codec.Lacks(b, off, 40) {
+				return 0, codec.Short(b, off, 40, "envelope.Operation:Source.Tagged.Tag")
 			}
 			off += 40
 		default:
-			if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-				return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+			if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
 			}
-			return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Operation:Source.Kind")
 		}
 	}
 	if off, err = (*Body)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Operation:Body")
+		return 0, codec.In(err, "envelope.Operation:Body")
 	}
 	return off, nil
 }
@@ -5097,7 +5098,7 @@ func (v *MemoKind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -5113,8 +5114,8 @@ func (v *MemoKind) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *MemoKind) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -5151,10 +5152,10 @@ func (v *MemoKind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.MemoKind:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.MemoKind:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -5163,12 +5164,12 @@ func (v *MemoKind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.MemoKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.MemoKind:")
 	}
 	enum := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
 	}
 	*v = enum
 	off += 4
@@ -5177,12 +5178,12 @@ func (v *MemoKind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *MemoKind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.MemoKind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.MemoKind:")
 	}
 	enum := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.MemoKind:")
 	}
 	off += 4
 	return off, nil
@@ -5225,7 +5226,7 @@ func (v *Memo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -5241,8 +5242,8 @@ func (v *Memo) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Memo) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -5280,34 +5281,34 @@ func (v *Memo) CheckXDR(b []byte) (n int, err error) {
 func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Kind {
 	case MemoKindNone:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 		off += 4
 	case MemoKindText:
 		if len(v.Text) > 28 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Text)), 28, "envelope.Memo:Text"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Text)), 28, "envelope.Memo:Text"))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Text))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Text))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Text)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Text)
+		off = codec.PutOpaque(b, off, v.Text)
 	case MemoKindID:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
 		binary.BigEndian.PutUint64(w[4:12], v.ID)
 		off += 12
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 36) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 36) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Kind))
@@ -5315,17 +5316,17 @@ func (v *Memo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 36
 	default:
 		if !v.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Kind)), 0, "envelope.Memo:Kind"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -5344,83 +5345,83 @@ func (v *Memo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Memo:Text")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Memo:Text")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
 		}
-		v.Text = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Text = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Memo:ID")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Memo:ID")
 		}
 		v.ID = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 		off += 8
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Memo:Hash")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Memo:Hash")
 		}
 		v.Hash = [32]byte(b[off : off+32 : off+32])
 		off += 32
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Memo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Memo:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Memo:Kind")
 	}
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Memo:Text")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Memo:Text")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Memo:Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Memo:Text")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Memo:Text")
 		}
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Memo:ID")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Memo:ID")
 		}
 		off += 8
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Memo:Hash")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Memo:Hash")
 		}
 		off += 32
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Memo:Kind")
 	}
 	return off, nil
 }
@@ -5464,7 +5465,7 @@ func (v *Bounds) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -5480,8 +5481,8 @@ func (v *Bounds) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Bounds) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -5517,17 +5518,17 @@ func (v *Bounds) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint64(w[0:8], v.Earliest)
 	binary.BigEndian.PutUint64(w[8:16], v.Latest)
-	binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Ledger.Present))
+	binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Ledger.Present))
 	off += 20
 	if v.Ledger.Present {
-		if xdr.Lacks(b, off, 8) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Ledger.Value))
 		off += 8
@@ -5537,21 +5538,21 @@ func (v *Bounds) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "envelope.Bounds:Earliest")
 	}
 	w := b[off : off+20 : off+20]
 	v.Earliest = binary.BigEndian.Uint64(w[0:8])
 	v.Latest = binary.BigEndian.Uint64(w[8:16])
 	more := binary.BigEndian.Uint32(w[16:20])
 	off += 20
-	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
+	if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
 	}
 	if more != 0 {
 		v.Ledger.Present = true
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bounds:Ledger")
 		}
 		v.Ledger.Value = int64(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 		off += 8
@@ -5566,18 +5567,18 @@ func (v *Bounds) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Bounds) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 20) {
-		return 0, xdr.Short(b, off, 20, "envelope.Bounds:Earliest")
+	if codec.Lacks(b, off, 20) {
+		return 0, codec.Short(b, off, 20, "envelope.Bounds:Earliest")
 	}
 	w := b[off : off+20 : off+20]
 	more := binary.BigEndian.Uint32(w[16:20])
 	off += 20
-	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Bounds:Ledger")
 	}
 	if more != 0 {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Bounds:Ledger")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bounds:Ledger")
 		}
 		off += 8
 	}
@@ -5636,7 +5637,7 @@ func (v *Transaction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -5652,8 +5653,8 @@ func (v *Transaction) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Transaction) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -5691,28 +5692,28 @@ func (v *Transaction) CheckXDR(b []byte) (n int, err error) {
 func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Source.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Transaction:Source"))
+		return v.failXDR(e, codec.In(err, "envelope.Transaction:Source"))
 	}
-	if xdr.Lacks(b, off, 16) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Fee)
 	binary.BigEndian.PutUint64(w[4:12], uint64(v.Sequence))
-	binary.BigEndian.PutUint32(w[12:16], xdr.Word(v.Bounds.Present))
+	binary.BigEndian.PutUint32(w[12:16], codec.Word(v.Bounds.Present))
 	off += 16
 	if v.Bounds.Present {
-		if xdr.Lacks(b, off, 20) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 20) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint64(w[0:8], v.Bounds.Value.Earliest)
 		binary.BigEndian.PutUint64(w[8:16], v.Bounds.Value.Latest)
-		binary.BigEndian.PutUint32(w[16:20], xdr.Word(v.Bounds.Value.Ledger.Present))
+		binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Bounds.Value.Ledger.Present))
 		off += 20
 		if v.Bounds.Value.Ledger.Present {
-			if xdr.Lacks(b, off, 8) {
-				return v.failXDR(e, xdr.Full())
+			if codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.Full())
 			}
 			binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Bounds.Value.Ledger.Value))
 			off += 8
@@ -5720,34 +5721,34 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	switch v.Memo.Kind {
 	case MemoKindNone:
-		if xdr.Lacks(b, off, 4) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Memo.Kind))
 		off += 4
 	case MemoKindText:
 		if len(v.Memo.Text) > 28 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Memo.Text)), 28, "envelope.Transaction:Memo.Text"))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Memo.Text))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Memo.Text))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Memo.Text)))
 		off += 8
-		off = xdr.PutOpaque(b, off, v.Memo.Text)
+		off = codec.PutOpaque(b, off, v.Memo.Text)
 	case MemoKindID:
-		if xdr.Lacks(b, off, 12) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 12) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
 		binary.BigEndian.PutUint64(w[4:12], v.Memo.ID)
 		off += 12
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 36) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 36) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Memo.Kind))
@@ -5755,15 +5756,15 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 36
 	default:
 		if !v.Memo.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Memo.Kind)), 0, "envelope.Transaction:Memo.Kind"))
 	}
 	if len(v.Operations) > 100 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Operations)), 100, "envelope.Transaction:Operations"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Operations)))
 	off += 4
@@ -5771,7 +5772,7 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if off, err = p.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Transaction:Operations[]", i))
+			return v.failXDR(e, codec.In(err, "envelope.Transaction:Operations[]", i))
 		}
 	}
 	return off, nil
@@ -5781,36 +5782,36 @@ func (v *Transaction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Source.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Transaction:Source")
+		return 0, codec.In(err, "envelope.Transaction:Source")
 	}
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "envelope.Transaction:Fee")
 	}
 	w := b[off : off+16 : off+16]
 	v.Fee = binary.BigEndian.Uint32(w[0:4])
 	v.Sequence = int64(binary.BigEndian.Uint64(w[4:12]))
 	more := binary.BigEndian.Uint32(w[12:16])
 	off += 16
-	if more > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
+	if more > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
 	}
 	if more != 0 {
 		v.Bounds.Present = true
-		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
 		}
 		w := b[off : off+20 : off+20]
 		v.Bounds.Value.Earliest = binary.BigEndian.Uint64(w[0:8])
 		v.Bounds.Value.Latest = binary.BigEndian.Uint64(w[8:16])
 		more2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
-		if more2 > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
+		if more2 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
 		}
 		if more2 != 0 {
 			v.Bounds.Value.Ledger.Present = true
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
 			}
 			v.Bounds.Value.Ledger.Value = int64(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 			off += 8
@@ -5826,8 +5827,8 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Bounds.Value.ResetXDR()
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	kind := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -5846,59 +5847,59 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case MemoKindNone:
 	case MemoKindText:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Text")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
 		}
-		v.Memo.Text = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Memo.Text = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Transaction:Memo.ID")
 		}
 		v.Memo.ID = binary.BigEndian.Uint64(b[off : off+8 : off+8])
 		off += 8
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
 		}
 		v.Memo.Hash = [32]byte(b[off : off+32 : off+32])
 		off += 32
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Memo.Kind")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Operations")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 100 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
 	}
 	if uint64(n2)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
 	}
-	if err = xdr.Resize(d, &v.Operations, int(n2), 304, off); err != nil {
-		return 0, xdr.In(err, "envelope.Transaction:Operations")
+	if err = codec.Resize(d, &v.Operations, int(n2), 304, off); err != nil {
+		return 0, codec.In(err, "envelope.Transaction:Operations")
 	}
 	s := v.Operations
 	for i := range s {
 		p := &s[i]
 		if off, err = p.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
+			return 0, codec.In(err, "envelope.Transaction:Operations[]", i)
 		}
 	}
 	return off, nil
@@ -5907,112 +5908,112 @@ func (v *Transaction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Transaction) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Source.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Source.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Source.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Source.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Source.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Transaction:Source.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Transaction:Source.Kind")
 	}
-	if xdr.Lacks(b, off, 16) {
-		return 0, xdr.Short(b, off, 16, "envelope.Transaction:Fee")
+	if codec.Lacks(b, off, 16) {
+		return 0, codec.Short(b, off, 16, "envelope.Transaction:Fee")
 	}
 	w := b[off : off+16 : off+16]
 	more := binary.BigEndian.Uint32(w[12:16])
 	off += 16
-	if more > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
+	if more > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "envelope.Transaction:Bounds")
 	}
 	if more != 0 {
-		if xdr.Lacks(b, off, 20) {
-			return 0, xdr.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "envelope.Transaction:Bounds.Earliest")
 		}
 		w := b[off : off+20 : off+20]
 		more2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
-		if more2 > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
+		if more2 > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more2), 1, "envelope.Transaction:Bounds.Ledger")
 		}
 		if more2 != 0 {
-			if xdr.Lacks(b, off, 8) {
-				return 0, xdr.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
+			if codec.Lacks(b, off, 8) {
+				return 0, codec.Short(b, off, 8, "envelope.Transaction:Bounds.Ledger")
 			}
 			off += 8
 		}
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Kind")
 	}
 	kind2 := MemoKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind2 {
 	case MemoKindNone:
 	case MemoKindText:
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "envelope.Transaction:Memo.Text")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "envelope.Transaction:Memo.Text")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 28 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 28, "envelope.Transaction:Memo.Text")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Transaction:Memo.Text")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Transaction:Memo.Text")
 		}
 		off += xdr.Padded(int(n))
 	case MemoKindID:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Transaction:Memo.ID")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Transaction:Memo.ID")
 		}
 		off += 8
 	case MemoKindHash:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Transaction:Memo.Hash")
 		}
 		off += 32
 	default:
-		if !kind2.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+		if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "envelope.Transaction:Memo.Kind")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Transaction:Operations")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Transaction:Operations")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 100 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 100, "envelope.Transaction:Operations")
 	}
 	if uint64(n2)*16 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "envelope.Transaction:Operations")
 	}
 	for i := range int(n2) {
 		if off, err = (*Operation)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Transaction:Operations[]", i)
+			return 0, codec.In(err, "envelope.Transaction:Operations[]", i)
 		}
 	}
 	return off, nil
@@ -6054,7 +6055,7 @@ func (v *Decorated) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -6070,8 +6071,8 @@ func (v *Decorated) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Decorated) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -6108,58 +6109,58 @@ func (v *Decorated) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Decorated) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Signature) > 64 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Signature)), 64, "envelope.Decorated:Signature"))
 	}
-	if xdr.Lacks(b, off, 8+xdr.Padded(len(v.Signature))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Signature))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	*(*[4]byte)(w[0:4]) = v.Hint
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Signature)))
 	off += 8
-	off = xdr.PutOpaque(b, off, v.Signature)
+	off = codec.PutOpaque(b, off, v.Signature)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Decorated) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Decorated:Hint")
 	}
 	w := b[off : off+8 : off+8]
 	v.Hint = [4]byte(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
 	}
-	v.Signature = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Signature = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Decorated) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Decorated:Hint")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Decorated:Hint")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 64 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "envelope.Decorated:Signature")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "envelope.Decorated:Signature")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "envelope.Decorated:Signature")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -6198,7 +6199,7 @@ func (v *Signed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -6214,8 +6215,8 @@ func (v *Signed) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Signed) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -6253,13 +6254,13 @@ func (v *Signed) CheckXDR(b []byte) (n int, err error) {
 func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Transaction.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Signed:Transaction"))
+		return v.failXDR(e, codec.In(err, "envelope.Signed:Transaction"))
 	}
 	if len(v.Signatures) > 20 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Signed:Signatures"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Signatures)))
 	off += 4
@@ -6267,16 +6268,16 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Signed:Signatures[].Signature", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Signed:Signatures[].Signature", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		*(*[4]byte)(w[0:4]) = p.Hint
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Signature)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Signature)
+		off = codec.PutOpaque(b, off, p.Signature)
 	}
 	return off, nil
 }
@@ -6285,42 +6286,42 @@ func (v *Signed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Transaction.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signed:Transaction")
+		return 0, codec.In(err, "envelope.Signed:Transaction")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signed:Signatures")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
 	}
-	if err = xdr.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signed:Signatures")
+	if err = codec.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "envelope.Signed:Signatures")
 	}
 	s := v.Signatures
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Hint = [4]byte(w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
 		}
-		p.Signature = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Signature = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -6330,34 +6331,34 @@ func (v *Signed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 func (v *Signed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*Transaction)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Signed:Transaction")
+		return 0, codec.In(err, "envelope.Signed:Transaction")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Signed:Signatures")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Signed:Signatures")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Signed:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Signed:Signatures")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Signed:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Signed:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Signed:Signatures[].Signature", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Signed:Signatures[].Signature", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -6398,7 +6399,7 @@ func (v *Bumped) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -6414,8 +6415,8 @@ func (v *Bumped) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Bumped) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -6453,21 +6454,21 @@ func (v *Bumped) CheckXDR(b []byte) (n int, err error) {
 func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Payer.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Bumped:Payer"))
+		return v.failXDR(e, codec.In(err, "envelope.Bumped:Payer"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Fee))
 	off += 8
 	if off, err = v.Inner.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, xdr.In(err, "envelope.Bumped:Inner"))
+		return v.failXDR(e, codec.In(err, "envelope.Bumped:Inner"))
 	}
 	if len(v.Signatures) > 20 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Signatures)), 20, "envelope.Bumped:Signatures"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Signatures)))
 	off += 4
@@ -6475,16 +6476,16 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.Signature) > 64 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Bumped:Signatures[].Signature", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Signature)), 64, "envelope.Bumped:Signatures[].Signature", i))
 		}
-		if xdr.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Signature))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		*(*[4]byte)(w[0:4]) = p.Hint
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Signature)))
 		off += 8
-		off = xdr.PutOpaque(b, off, p.Signature)
+		off = codec.PutOpaque(b, off, p.Signature)
 	}
 	return off, nil
 }
@@ -6493,50 +6494,50 @@ func (v *Bumped) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Payer.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Payer")
+		return 0, codec.In(err, "envelope.Bumped:Payer")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Bumped:Fee")
 	}
 	v.Fee = int64(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
 	off += 8
 	if off, err = v.Inner.GetXDR(d, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Inner")
+		return 0, codec.In(err, "envelope.Bumped:Inner")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Bumped:Signatures")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
 	}
-	if err = xdr.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Signatures")
+	if err = codec.Resize(d, &v.Signatures, int(n), 32, off); err != nil {
+		return 0, codec.In(err, "envelope.Bumped:Signatures")
 	}
 	s := v.Signatures
 	for i := range s {
 		p := &s[i]
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		p.Hint = [4]byte(w[0:4])
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
 		}
-		p.Signature = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Signature = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -6545,66 +6546,66 @@ func (v *Bumped) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Bumped) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Bumped:Payer.Kind")
 	}
 	kind := KeyKind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KeyKindPlain:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Key")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Key")
 		}
 		off += 32
 	case KeyKindHashed:
-		if xdr.Lacks(b, off, 32) {
-			return 0, xdr.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
+		if codec.Lacks(b, off, 32) {
+			return 0, codec.Short(b, off, 32, "envelope.Bumped:Payer.Digest")
 		}
 		off += 32
 	case KeyKindTagged:
-		if xdr.Lacks(b, off, 40) {
-			return 0, xdr.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
+		if codec.Lacks(b, off, 40) {
+			return 0, codec.Short(b, off, 40, "envelope.Bumped:Payer.Tagged.Tag")
 		}
 		off += 40
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Bumped:Payer.Kind")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "envelope.Bumped:Fee")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "envelope.Bumped:Fee")
 	}
 	off += 8
 	if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-		return 0, xdr.In(err, "envelope.Bumped:Inner")
+		return 0, codec.In(err, "envelope.Bumped:Inner")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Bumped:Signatures")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Bumped:Signatures")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 20 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 20, "envelope.Bumped:Signatures")
 	}
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, xdr.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "envelope.Bumped:Signatures")
 	}
 	for i := range int(n) {
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "envelope.Bumped:Signatures[].Hint", i)
 		}
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 64 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "envelope.Bumped:Signatures[].Signature", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "envelope.Bumped:Signatures[].Signature", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -6656,7 +6657,7 @@ func (v *Kind) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -6672,8 +6673,8 @@ func (v *Kind) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Kind) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -6710,10 +6711,10 @@ func (v *Kind) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.Kind:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "envelope.Kind:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -6722,12 +6723,12 @@ func (v *Kind) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Kind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Kind:")
 	}
 	enum := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
 	}
 	*v = enum
 	off += 4
@@ -6736,12 +6737,12 @@ func (v *Kind) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Kind) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Kind:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Kind:")
 	}
 	enum := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "envelope.Kind:")
 	}
 	off += 4
 	return off, nil
@@ -6780,7 +6781,7 @@ func (v *Envelope) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -6796,8 +6797,8 @@ func (v *Envelope) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Envelope) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -6834,25 +6835,25 @@ func (v *Envelope) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Kind))
 	off += 4
 	switch v.Kind {
 	case KindPlain:
 		if off, err = v.Plain.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Envelope:Plain"))
+			return v.failXDR(e, codec.In(err, "envelope.Envelope:Plain"))
 		}
 	case KindFeeBump:
 		if off, err = v.Bumped.PutXDR(nil, b, off); err != nil {
-			return v.failXDR(e, xdr.In(err, "envelope.Envelope:Bumped"))
+			return v.failXDR(e, codec.In(err, "envelope.Envelope:Bumped"))
 		}
 	default:
 		if !v.Kind.Valid() {
-			return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
 		}
-		return v.failXDR(e, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Kind)), 0, "envelope.Envelope:Kind"))
 	}
 	return off, nil
 }
@@ -6860,8 +6861,8 @@ func (v *Envelope) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -6877,17 +6878,17 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case KindPlain:
 		if off, err = v.Plain.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Plain")
+			return 0, codec.In(err, "envelope.Envelope:Plain")
 		}
 	case KindFeeBump:
 		if off, err = v.Bumped.GetXDR(d, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Bumped")
+			return 0, codec.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }
@@ -6895,25 +6896,25 @@ func (v *Envelope) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Envelope) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "envelope.Envelope:Kind")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "envelope.Envelope:Kind")
 	}
 	kind := Kind(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case KindPlain:
 		if off, err = (*Signed)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Plain")
+			return 0, codec.In(err, "envelope.Envelope:Plain")
 		}
 	case KindFeeBump:
 		if off, err = (*Bumped)(nil).SkipXDR(c, b, off); err != nil {
-			return 0, xdr.In(err, "envelope.Envelope:Bumped")
+			return 0, codec.In(err, "envelope.Envelope:Bumped")
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 		}
-		return 0, xdr.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "envelope.Envelope:Kind")
 	}
 	return off, nil
 }

@@ -45,6 +45,7 @@ import (
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // Nfstime4View reads Nfstime4 field by field, where it lies on the wire. It is made by
@@ -53,12 +54,12 @@ type Nfstime4View []byte
 
 // Seconds reads field seconds.
 func (v Nfstime4View) Seconds() int64 {
-	return int64(xdr.Uint64(v, 0))
+	return int64(codec.Uint64(v, 0))
 }
 
 // Nseconds reads field nseconds.
 func (v Nfstime4View) Nseconds() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Settime4View reads Settime4 field by field, where it lies on the wire. It is made by
@@ -67,7 +68,7 @@ type Settime4View []byte
 
 // SetIt reads the discriminant.
 func (v Settime4View) SetIt() TimeHow4 {
-	return TimeHow4(xdr.Uint32(v, 0))
+	return TimeHow4(codec.Uint32(v, 0))
 }
 
 // Time reads the arm that is there if SetIt is TimeHow4ClientTime4.
@@ -85,12 +86,12 @@ type Fsid4View []byte
 
 // Major reads field major.
 func (v Fsid4View) Major() uint64 {
-	return xdr.Uint64(v, 0)
+	return codec.Uint64(v, 0)
 }
 
 // Minor reads field minor.
 func (v Fsid4View) Minor() uint64 {
-	return xdr.Uint64(v, 8)
+	return codec.Uint64(v, 8)
 }
 
 // FsLocation4View reads FsLocation4 field by field, where it lies on the wire. It is made by
@@ -101,11 +102,11 @@ type FsLocation4View []byte
 func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 	return func(yield func(int, UTF8StrCis) bool) {
 		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, UTF8StrCis(xdr.ViewOpaque(v, off))) {
+		for i := range int(codec.Uint32(v, off-4)) {
+			if !yield(i, UTF8StrCis(codec.ViewOpaque(v, off))) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off)
+			off = codec.SkipOpaque(v, off)
 		}
 	}
 }
@@ -113,15 +114,15 @@ func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 // Rootpath reads field rootpath.
 func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
-		off := xdr.SkipArray(v, 0, func(off int) int {
-			return xdr.SkipOpaque(v, off)
+		off := codec.SkipArray(v, 0, func(off int) int {
+			return codec.SkipOpaque(v, off)
 		})
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, Component4(xdr.ViewOpaque(v, off))) {
+		for i := range int(codec.Uint32(v, off-4)) {
+			if !yield(i, Component4(codec.ViewOpaque(v, off))) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off)
+			off = codec.SkipOpaque(v, off)
 		}
 	}
 }
@@ -134,11 +135,11 @@ type FsLocations4View []byte
 func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
 		off := 4
-		for i := range int(xdr.Uint32(v, off-4)) {
-			if !yield(i, Component4(xdr.ViewOpaque(v, off))) {
+		for i := range int(codec.Uint32(v, off-4)) {
+			if !yield(i, Component4(codec.ViewOpaque(v, off))) {
 				return
 			}
-			off = xdr.SkipOpaque(v, off)
+			off = codec.SkipOpaque(v, off)
 		}
 	}
 }
@@ -146,18 +147,18 @@ func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
 // Locations reads field locations.
 func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 	return func(yield func(int, FsLocation4View) bool) {
-		off := xdr.SkipArray(v, 0, func(off int) int {
-			return xdr.SkipOpaque(v, off)
+		off := codec.SkipArray(v, 0, func(off int) int {
+			return codec.SkipOpaque(v, off)
 		})
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, FsLocation4View(v[off:])) {
 				return
 			}
-			off = xdr.SkipArray(v, xdr.SkipArray(v, off, func(off int) int {
-				return xdr.SkipOpaque(v, off)
+			off = codec.SkipArray(v, codec.SkipArray(v, off, func(off int) int {
+				return codec.SkipOpaque(v, off)
 			}), func(off int) int {
-				return xdr.SkipOpaque(v, off)
+				return codec.SkipOpaque(v, off)
 			})
 		}
 	}
@@ -169,22 +170,22 @@ type Nfsace4View []byte
 
 // Type reads field type.
 func (v Nfsace4View) Type() Acetype4 {
-	return Acetype4(xdr.Uint32(v, 0))
+	return Acetype4(codec.Uint32(v, 0))
 }
 
 // Flag reads field flag.
 func (v Nfsace4View) Flag() Aceflag4 {
-	return Aceflag4(xdr.Uint32(v, 4))
+	return Aceflag4(codec.Uint32(v, 4))
 }
 
 // AccessMask reads field access_mask.
 func (v Nfsace4View) AccessMask() Acemask4 {
-	return Acemask4(xdr.Uint32(v, 8))
+	return Acemask4(codec.Uint32(v, 8))
 }
 
 // Who reads field who.
 func (v Nfsace4View) Who() UTF8StrMixed {
-	return UTF8StrMixed(xdr.ViewOpaque(v, 12))
+	return UTF8StrMixed(codec.ViewOpaque(v, 12))
 }
 
 // Specdata4View reads Specdata4 field by field, where it lies on the wire. It is made by
@@ -193,12 +194,12 @@ type Specdata4View []byte
 
 // Specdata1 reads field specdata1.
 func (v Specdata4View) Specdata1() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Specdata2 reads field specdata2.
 func (v Specdata4View) Specdata2() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Fattr4View reads Fattr4 field by field, where it lies on the wire. It is made by
@@ -208,10 +209,10 @@ type Fattr4View []byte
 // Attrmask reads field attrmask.
 func (v Fattr4View) Attrmask() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 0))
+		n := int(codec.Uint32(v, 0))
 		s := v[4 : 4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -220,8 +221,8 @@ func (v Fattr4View) Attrmask() iter.Seq2[int, uint32] {
 
 // AttrVals reads field attr_vals.
 func (v Fattr4View) AttrVals() Attrlist4 {
-	off := xdr.SkipFixed(v, 0, 4)
-	return Attrlist4(xdr.ViewOpaque(v, off))
+	off := codec.SkipFixed(v, 0, 4)
+	return Attrlist4(codec.ViewOpaque(v, off))
 }
 
 // ChangeInfo4View reads ChangeInfo4 field by field, where it lies on the wire. It is made by
@@ -230,17 +231,17 @@ type ChangeInfo4View []byte
 
 // Atomic reads field atomic.
 func (v ChangeInfo4View) Atomic() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Before reads field before.
 func (v ChangeInfo4View) Before() Changeid4 {
-	return Changeid4(xdr.Uint64(v, 4))
+	return Changeid4(codec.Uint64(v, 4))
 }
 
 // After reads field after.
 func (v ChangeInfo4View) After() Changeid4 {
-	return Changeid4(xdr.Uint64(v, 12))
+	return Changeid4(codec.Uint64(v, 12))
 }
 
 // Clientaddr4View reads Clientaddr4 field by field, where it lies on the wire. It is made by
@@ -249,13 +250,13 @@ type Clientaddr4View []byte
 
 // RNetid reads field r_netid.
 func (v Clientaddr4View) RNetid() xdr.String {
-	return xdr.String(xdr.ViewOpaque(v, 0))
+	return xdr.String(codec.ViewOpaque(v, 0))
 }
 
 // RAddr reads field r_addr.
 func (v Clientaddr4View) RAddr() xdr.String {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.String(xdr.ViewOpaque(v, off))
+	off := codec.SkipOpaque(v, 0)
+	return xdr.String(codec.ViewOpaque(v, off))
 }
 
 // CbClient4View reads CbClient4 field by field, where it lies on the wire. It is made by
@@ -264,7 +265,7 @@ type CbClient4View []byte
 
 // CbProgram reads field cb_program.
 func (v CbClient4View) CbProgram() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // CbLocation reads field cb_location.
@@ -278,7 +279,7 @@ type Stateid4View []byte
 
 // Seqid reads field seqid.
 func (v Stateid4View) Seqid() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Other reads field other.
@@ -297,7 +298,7 @@ func (v NFSClientID4View) Verifier() Verifier4 {
 
 // ID reads field id.
 func (v NFSClientID4View) ID() []byte {
-	return xdr.ViewOpaque(v, 8)
+	return codec.ViewOpaque(v, 8)
 }
 
 // OpenOwner4View reads OpenOwner4 field by field, where it lies on the wire. It is made by
@@ -306,12 +307,12 @@ type OpenOwner4View []byte
 
 // Clientid reads field clientid.
 func (v OpenOwner4View) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // Owner reads field owner.
 func (v OpenOwner4View) Owner() []byte {
-	return xdr.ViewOpaque(v, 8)
+	return codec.ViewOpaque(v, 8)
 }
 
 // LockOwner4View reads LockOwner4 field by field, where it lies on the wire. It is made by
@@ -320,12 +321,12 @@ type LockOwner4View []byte
 
 // Clientid reads field clientid.
 func (v LockOwner4View) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // Owner reads field owner.
 func (v LockOwner4View) Owner() []byte {
-	return xdr.ViewOpaque(v, 8)
+	return codec.ViewOpaque(v, 8)
 }
 
 // Access4ArgsView reads Access4Args field by field, where it lies on the wire. It is made by
@@ -334,7 +335,7 @@ type Access4ArgsView []byte
 
 // Access reads field access.
 func (v Access4ArgsView) Access() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Access4ResokView reads Access4Resok field by field, where it lies on the wire. It is made by
@@ -343,12 +344,12 @@ type Access4ResokView []byte
 
 // Supported reads field supported.
 func (v Access4ResokView) Supported() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Access reads field access.
 func (v Access4ResokView) Access() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // Access4ResView reads Access4Res field by field, where it lies on the wire. It is made by
@@ -357,7 +358,7 @@ type Access4ResView []byte
 
 // Status reads the discriminant.
 func (v Access4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -375,7 +376,7 @@ type Close4ArgsView []byte
 
 // Seqid reads field seqid.
 func (v Close4ArgsView) Seqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 0))
+	return Seqid4(codec.Uint32(v, 0))
 }
 
 // OpenStateid reads field open_stateid.
@@ -389,7 +390,7 @@ type Close4ResView []byte
 
 // Status reads the discriminant.
 func (v Close4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // OpenStateid reads the arm that is there if Status is Nfsstat4OK.
@@ -407,12 +408,12 @@ type Commit4ArgsView []byte
 
 // Offset reads field offset.
 func (v Commit4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 0))
+	return Offset4(codec.Uint64(v, 0))
 }
 
 // Count reads field count.
 func (v Commit4ArgsView) Count() Count4 {
-	return Count4(xdr.Uint32(v, 8))
+	return Count4(codec.Uint32(v, 8))
 }
 
 // Commit4ResokView reads Commit4Resok field by field, where it lies on the wire. It is made by
@@ -430,7 +431,7 @@ type Commit4ResView []byte
 
 // Status reads the discriminant.
 func (v Commit4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -448,14 +449,14 @@ type Createtype4View []byte
 
 // Type reads the discriminant.
 func (v Createtype4View) Type() NFSFtype4 {
-	return NFSFtype4(xdr.Uint32(v, 0))
+	return NFSFtype4(codec.Uint32(v, 0))
 }
 
 // Linkdata reads the arm that is there if Type is NFSFtype4Lnk.
 func (v Createtype4View) Linkdata() (x Linktext4, ok bool) {
 	switch v.Type() {
 	case NFSFtype4Lnk:
-		return Linktext4(xdr.ViewOpaque(v, 4)), true
+		return Linktext4(codec.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
@@ -480,14 +481,14 @@ func (v Create4ArgsView) Objtype() Createtype4View {
 
 // Objname reads field objname.
 func (v Create4ArgsView) Objname() Component4 {
-	off := xdr.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
-	return Component4(xdr.ViewOpaque(v, off))
+	off := codec.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
+	return Component4(codec.ViewOpaque(v, off))
 }
 
 // Createattrs reads field createattrs.
 func (v Create4ArgsView) Createattrs() Fattr4View {
-	off := xdr.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
-	off = xdr.SkipOpaque(v, off)
+	off := codec.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
+	off = codec.SkipOpaque(v, off)
 	return Fattr4View(v[off:])
 }
 
@@ -503,10 +504,10 @@ func (v Create4ResokView) Cinfo() ChangeInfo4View {
 // Attrset reads field attrset.
 func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 20))
+		n := int(codec.Uint32(v, 20))
 		s := v[24 : 24+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -519,7 +520,7 @@ type Create4ResView []byte
 
 // Status reads the discriminant.
 func (v Create4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -537,7 +538,7 @@ type Delegpurge4ArgsView []byte
 
 // Clientid reads field clientid.
 func (v Delegpurge4ArgsView) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // Delegpurge4ResView reads Delegpurge4Res field by field, where it lies on the wire. It is made by
@@ -546,7 +547,7 @@ type Delegpurge4ResView []byte
 
 // Status reads field status.
 func (v Delegpurge4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Delegreturn4ArgsView reads Delegreturn4Args field by field, where it lies on the wire. It is made by
@@ -564,7 +565,7 @@ type Delegreturn4ResView []byte
 
 // Status reads field status.
 func (v Delegreturn4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Getattr4ArgsView reads Getattr4Args field by field, where it lies on the wire. It is made by
@@ -574,10 +575,10 @@ type Getattr4ArgsView []byte
 // AttrRequest reads field attr_request.
 func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 0))
+		n := int(codec.Uint32(v, 0))
 		s := v[4 : 4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -599,7 +600,7 @@ type Getattr4ResView []byte
 
 // Status reads the discriminant.
 func (v Getattr4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -617,7 +618,7 @@ type Getfh4ResokView []byte
 
 // Object reads field object.
 func (v Getfh4ResokView) Object() NFSFh4 {
-	return NFSFh4(xdr.ViewOpaque(v, 0))
+	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
 // Getfh4ResView reads Getfh4Res field by field, where it lies on the wire. It is made by
@@ -626,7 +627,7 @@ type Getfh4ResView []byte
 
 // Status reads the discriminant.
 func (v Getfh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -644,7 +645,7 @@ type Link4ArgsView []byte
 
 // Newname reads field newname.
 func (v Link4ArgsView) Newname() Component4 {
-	return Component4(xdr.ViewOpaque(v, 0))
+	return Component4(codec.ViewOpaque(v, 0))
 }
 
 // Link4ResokView reads Link4Resok field by field, where it lies on the wire. It is made by
@@ -662,7 +663,7 @@ type Link4ResView []byte
 
 // Status reads the discriminant.
 func (v Link4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -680,7 +681,7 @@ type OpenToLockOwner4View []byte
 
 // OpenSeqid reads field open_seqid.
 func (v OpenToLockOwner4View) OpenSeqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 0))
+	return Seqid4(codec.Uint32(v, 0))
 }
 
 // OpenStateid reads field open_stateid.
@@ -690,7 +691,7 @@ func (v OpenToLockOwner4View) OpenStateid() Stateid4View {
 
 // LockSeqid reads field lock_seqid.
 func (v OpenToLockOwner4View) LockSeqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 20))
+	return Seqid4(codec.Uint32(v, 20))
 }
 
 // LockOwner reads field lock_owner.
@@ -709,7 +710,7 @@ func (v ExistLockOwner4View) LockStateid() Stateid4View {
 
 // LockSeqid reads field lock_seqid.
 func (v ExistLockOwner4View) LockSeqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 16))
+	return Seqid4(codec.Uint32(v, 16))
 }
 
 // Locker4View reads Locker4 field by field, where it lies on the wire. It is made by
@@ -718,7 +719,7 @@ type Locker4View []byte
 
 // NewLockOwner reads the discriminant.
 func (v Locker4View) NewLockOwner() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // OpenOwner reads the arm that is there if NewLockOwner is true.
@@ -745,22 +746,22 @@ type Lock4ArgsView []byte
 
 // Locktype reads field locktype.
 func (v Lock4ArgsView) Locktype() NFSLockType4 {
-	return NFSLockType4(xdr.Uint32(v, 0))
+	return NFSLockType4(codec.Uint32(v, 0))
 }
 
 // Reclaim reads field reclaim.
 func (v Lock4ArgsView) Reclaim() bool {
-	return xdr.Uint32(v, 4) != 0
+	return codec.Uint32(v, 4) != 0
 }
 
 // Offset reads field offset.
 func (v Lock4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 8))
+	return Offset4(codec.Uint64(v, 8))
 }
 
 // Length reads field length.
 func (v Lock4ArgsView) Length() Length4 {
-	return Length4(xdr.Uint64(v, 16))
+	return Length4(codec.Uint64(v, 16))
 }
 
 // Locker reads field locker.
@@ -774,17 +775,17 @@ type Lock4DeniedView []byte
 
 // Offset reads field offset.
 func (v Lock4DeniedView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 0))
+	return Offset4(codec.Uint64(v, 0))
 }
 
 // Length reads field length.
 func (v Lock4DeniedView) Length() Length4 {
-	return Length4(xdr.Uint64(v, 8))
+	return Length4(codec.Uint64(v, 8))
 }
 
 // Locktype reads field locktype.
 func (v Lock4DeniedView) Locktype() NFSLockType4 {
-	return NFSLockType4(xdr.Uint32(v, 16))
+	return NFSLockType4(codec.Uint32(v, 16))
 }
 
 // Owner reads field owner.
@@ -807,7 +808,7 @@ type Lock4ResView []byte
 
 // Status reads the discriminant.
 func (v Lock4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -834,17 +835,17 @@ type Lockt4ArgsView []byte
 
 // Locktype reads field locktype.
 func (v Lockt4ArgsView) Locktype() NFSLockType4 {
-	return NFSLockType4(xdr.Uint32(v, 0))
+	return NFSLockType4(codec.Uint32(v, 0))
 }
 
 // Offset reads field offset.
 func (v Lockt4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 4))
+	return Offset4(codec.Uint64(v, 4))
 }
 
 // Length reads field length.
 func (v Lockt4ArgsView) Length() Length4 {
-	return Length4(xdr.Uint64(v, 12))
+	return Length4(codec.Uint64(v, 12))
 }
 
 // Owner reads field owner.
@@ -858,7 +859,7 @@ type Lockt4ResView []byte
 
 // Status reads the discriminant.
 func (v Lockt4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Denied reads the arm that is there if Status is Nfsstat4ErrDenied.
@@ -876,12 +877,12 @@ type Locku4ArgsView []byte
 
 // Locktype reads field locktype.
 func (v Locku4ArgsView) Locktype() NFSLockType4 {
-	return NFSLockType4(xdr.Uint32(v, 0))
+	return NFSLockType4(codec.Uint32(v, 0))
 }
 
 // Seqid reads field seqid.
 func (v Locku4ArgsView) Seqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 4))
+	return Seqid4(codec.Uint32(v, 4))
 }
 
 // LockStateid reads field lock_stateid.
@@ -891,12 +892,12 @@ func (v Locku4ArgsView) LockStateid() Stateid4View {
 
 // Offset reads field offset.
 func (v Locku4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 24))
+	return Offset4(codec.Uint64(v, 24))
 }
 
 // Length reads field length.
 func (v Locku4ArgsView) Length() Length4 {
-	return Length4(xdr.Uint64(v, 32))
+	return Length4(codec.Uint64(v, 32))
 }
 
 // Locku4ResView reads Locku4Res field by field, where it lies on the wire. It is made by
@@ -905,7 +906,7 @@ type Locku4ResView []byte
 
 // Status reads the discriminant.
 func (v Locku4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // LockStateid reads the arm that is there if Status is Nfsstat4OK.
@@ -923,7 +924,7 @@ type Lookup4ArgsView []byte
 
 // Objname reads field objname.
 func (v Lookup4ArgsView) Objname() Component4 {
-	return Component4(xdr.ViewOpaque(v, 0))
+	return Component4(codec.ViewOpaque(v, 0))
 }
 
 // Lookup4ResView reads Lookup4Res field by field, where it lies on the wire. It is made by
@@ -932,7 +933,7 @@ type Lookup4ResView []byte
 
 // Status reads field status.
 func (v Lookup4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Lookupp4ResView reads Lookupp4Res field by field, where it lies on the wire. It is made by
@@ -941,7 +942,7 @@ type Lookupp4ResView []byte
 
 // Status reads field status.
 func (v Lookupp4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Nverify4ArgsView reads Nverify4Args field by field, where it lies on the wire. It is made by
@@ -959,7 +960,7 @@ type Nverify4ResView []byte
 
 // Status reads field status.
 func (v Nverify4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Createhow4View reads Createhow4 field by field, where it lies on the wire. It is made by
@@ -968,7 +969,7 @@ type Createhow4View []byte
 
 // Mode reads the discriminant.
 func (v Createhow4View) Mode() Createmode4 {
-	return Createmode4(xdr.Uint32(v, 0))
+	return Createmode4(codec.Uint32(v, 0))
 }
 
 // Createattrs reads the arm that is there if Mode is Createmode4Unchecked4 or Createmode4Guarded4.
@@ -995,7 +996,7 @@ type Openflag4View []byte
 
 // Opentype reads the discriminant.
 func (v Openflag4View) Opentype() Opentype4 {
-	return Opentype4(xdr.Uint32(v, 0))
+	return Opentype4(codec.Uint32(v, 0))
 }
 
 // How reads the arm that is there if Opentype is Opentype4Create.
@@ -1013,12 +1014,12 @@ type NFSModifiedLimit4View []byte
 
 // NumBlocks reads field num_blocks.
 func (v NFSModifiedLimit4View) NumBlocks() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // BytesPerBlock reads field bytes_per_block.
 func (v NFSModifiedLimit4View) BytesPerBlock() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // NFSSpaceLimit4View reads NFSSpaceLimit4 field by field, where it lies on the wire. It is made by
@@ -1027,14 +1028,14 @@ type NFSSpaceLimit4View []byte
 
 // Limitby reads the discriminant.
 func (v NFSSpaceLimit4View) Limitby() LimitBy4 {
-	return LimitBy4(xdr.Uint32(v, 0))
+	return LimitBy4(codec.Uint32(v, 0))
 }
 
 // Filesize reads the arm that is there if Limitby is LimitBy4Size.
 func (v NFSSpaceLimit4View) Filesize() (x uint64, ok bool) {
 	switch v.Limitby() {
 	case LimitBy4Size:
-		return xdr.Uint64(v, 4), true
+		return codec.Uint64(v, 4), true
 	}
 	return x, false
 }
@@ -1059,7 +1060,7 @@ func (v OpenClaimDelegateCur4View) DelegateStateid() Stateid4View {
 
 // File reads field file.
 func (v OpenClaimDelegateCur4View) File() Component4 {
-	return Component4(xdr.ViewOpaque(v, 16))
+	return Component4(codec.ViewOpaque(v, 16))
 }
 
 // OpenClaim4View reads OpenClaim4 field by field, where it lies on the wire. It is made by
@@ -1068,14 +1069,14 @@ type OpenClaim4View []byte
 
 // Claim reads the discriminant.
 func (v OpenClaim4View) Claim() OpenClaimType4 {
-	return OpenClaimType4(xdr.Uint32(v, 0))
+	return OpenClaimType4(codec.Uint32(v, 0))
 }
 
 // File reads the arm that is there if Claim is OpenClaimType4Null.
 func (v OpenClaim4View) File() (x Component4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4Null:
-		return Component4(xdr.ViewOpaque(v, 4)), true
+		return Component4(codec.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
@@ -1084,7 +1085,7 @@ func (v OpenClaim4View) File() (x Component4, ok bool) {
 func (v OpenClaim4View) DelegateType() (x OpenDelegationType4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4Previous:
-		return OpenDelegationType4(xdr.Uint32(v, 4)), true
+		return OpenDelegationType4(codec.Uint32(v, 4)), true
 	}
 	return x, false
 }
@@ -1102,7 +1103,7 @@ func (v OpenClaim4View) DelegateCurInfo() (x OpenClaimDelegateCur4View, ok bool)
 func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4DelegatePrev:
-		return Component4(xdr.ViewOpaque(v, 4)), true
+		return Component4(codec.ViewOpaque(v, 4)), true
 	}
 	return x, false
 }
@@ -1113,17 +1114,17 @@ type Open4ArgsView []byte
 
 // Seqid reads field seqid.
 func (v Open4ArgsView) Seqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 0))
+	return Seqid4(codec.Uint32(v, 0))
 }
 
 // ShareAccess reads field share_access.
 func (v Open4ArgsView) ShareAccess() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // ShareDeny reads field share_deny.
 func (v Open4ArgsView) ShareDeny() uint32 {
-	return xdr.Uint32(v, 8)
+	return codec.Uint32(v, 8)
 }
 
 // Owner reads field owner.
@@ -1133,14 +1134,14 @@ func (v Open4ArgsView) Owner() OpenOwner4View {
 
 // Openhow reads field openhow.
 func (v Open4ArgsView) Openhow() Openflag4View {
-	off := xdr.SkipOpaque(v, 20)
+	off := codec.SkipOpaque(v, 20)
 	return Openflag4View(v[off:])
 }
 
 // Claim reads field claim.
 func (v Open4ArgsView) Claim() OpenClaim4View {
-	off := xdr.SkipOpaque(v, 20)
-	off = xdr.Skip((*Openflag4)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipOpaque(v, 20)
+	off = codec.Skip((*Openflag4)(nil).SkipXDR(nil, v, off))
 	return OpenClaim4View(v[off:])
 }
 
@@ -1155,7 +1156,7 @@ func (v OpenReadDelegation4View) Stateid() Stateid4View {
 
 // Recall reads field recall.
 func (v OpenReadDelegation4View) Recall() bool {
-	return xdr.Uint32(v, 16) != 0
+	return codec.Uint32(v, 16) != 0
 }
 
 // Permissions reads field permissions.
@@ -1174,7 +1175,7 @@ func (v OpenWriteDelegation4View) Stateid() Stateid4View {
 
 // Recall reads field recall.
 func (v OpenWriteDelegation4View) Recall() bool {
-	return xdr.Uint32(v, 16) != 0
+	return codec.Uint32(v, 16) != 0
 }
 
 // SpaceLimit reads field space_limit.
@@ -1193,7 +1194,7 @@ type OpenDelegation4View []byte
 
 // DelegationType reads the discriminant.
 func (v OpenDelegation4View) DelegationType() OpenDelegationType4 {
-	return OpenDelegationType4(xdr.Uint32(v, 0))
+	return OpenDelegationType4(codec.Uint32(v, 0))
 }
 
 // Read reads the arm that is there if DelegationType is OpenDelegationType4Read.
@@ -1230,16 +1231,16 @@ func (v Open4ResokView) Cinfo() ChangeInfo4View {
 
 // Rflags reads field rflags.
 func (v Open4ResokView) Rflags() uint32 {
-	return xdr.Uint32(v, 36)
+	return codec.Uint32(v, 36)
 }
 
 // Attrset reads field attrset.
 func (v Open4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 40))
+		n := int(codec.Uint32(v, 40))
 		s := v[44 : 44+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -1248,7 +1249,7 @@ func (v Open4ResokView) Attrset() iter.Seq2[int, uint32] {
 
 // Delegation reads field delegation.
 func (v Open4ResokView) Delegation() OpenDelegation4View {
-	off := xdr.SkipFixed(v, 40, 4)
+	off := codec.SkipFixed(v, 40, 4)
 	return OpenDelegation4View(v[off:])
 }
 
@@ -1258,7 +1259,7 @@ type Open4ResView []byte
 
 // Status reads the discriminant.
 func (v Open4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1276,7 +1277,7 @@ type Openattr4ArgsView []byte
 
 // Createdir reads field createdir.
 func (v Openattr4ArgsView) Createdir() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Openattr4ResView reads Openattr4Res field by field, where it lies on the wire. It is made by
@@ -1285,7 +1286,7 @@ type Openattr4ResView []byte
 
 // Status reads field status.
 func (v Openattr4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // OpenConfirm4ArgsView reads OpenConfirm4Args field by field, where it lies on the wire. It is made by
@@ -1299,7 +1300,7 @@ func (v OpenConfirm4ArgsView) OpenStateid() Stateid4View {
 
 // Seqid reads field seqid.
 func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 16))
+	return Seqid4(codec.Uint32(v, 16))
 }
 
 // OpenConfirm4ResokView reads OpenConfirm4Resok field by field, where it lies on the wire. It is made by
@@ -1317,7 +1318,7 @@ type OpenConfirm4ResView []byte
 
 // Status reads the discriminant.
 func (v OpenConfirm4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1340,17 +1341,17 @@ func (v OpenDowngrade4ArgsView) OpenStateid() Stateid4View {
 
 // Seqid reads field seqid.
 func (v OpenDowngrade4ArgsView) Seqid() Seqid4 {
-	return Seqid4(xdr.Uint32(v, 16))
+	return Seqid4(codec.Uint32(v, 16))
 }
 
 // ShareAccess reads field share_access.
 func (v OpenDowngrade4ArgsView) ShareAccess() uint32 {
-	return xdr.Uint32(v, 20)
+	return codec.Uint32(v, 20)
 }
 
 // ShareDeny reads field share_deny.
 func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
-	return xdr.Uint32(v, 24)
+	return codec.Uint32(v, 24)
 }
 
 // OpenDowngrade4ResokView reads OpenDowngrade4Resok field by field, where it lies on the wire. It is made by
@@ -1368,7 +1369,7 @@ type OpenDowngrade4ResView []byte
 
 // Status reads the discriminant.
 func (v OpenDowngrade4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1386,7 +1387,7 @@ type Putfh4ArgsView []byte
 
 // Object reads field object.
 func (v Putfh4ArgsView) Object() NFSFh4 {
-	return NFSFh4(xdr.ViewOpaque(v, 0))
+	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
 // Putfh4ResView reads Putfh4Res field by field, where it lies on the wire. It is made by
@@ -1395,7 +1396,7 @@ type Putfh4ResView []byte
 
 // Status reads field status.
 func (v Putfh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Putpubfh4ResView reads Putpubfh4Res field by field, where it lies on the wire. It is made by
@@ -1404,7 +1405,7 @@ type Putpubfh4ResView []byte
 
 // Status reads field status.
 func (v Putpubfh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Putrootfh4ResView reads Putrootfh4Res field by field, where it lies on the wire. It is made by
@@ -1413,7 +1414,7 @@ type Putrootfh4ResView []byte
 
 // Status reads field status.
 func (v Putrootfh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Read4ArgsView reads Read4Args field by field, where it lies on the wire. It is made by
@@ -1427,12 +1428,12 @@ func (v Read4ArgsView) Stateid() Stateid4View {
 
 // Offset reads field offset.
 func (v Read4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 16))
+	return Offset4(codec.Uint64(v, 16))
 }
 
 // Count reads field count.
 func (v Read4ArgsView) Count() Count4 {
-	return Count4(xdr.Uint32(v, 24))
+	return Count4(codec.Uint32(v, 24))
 }
 
 // Read4ResokView reads Read4Resok field by field, where it lies on the wire. It is made by
@@ -1441,12 +1442,12 @@ type Read4ResokView []byte
 
 // EOF reads field eof.
 func (v Read4ResokView) EOF() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Data reads field data.
 func (v Read4ResokView) Data() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // Read4ResView reads Read4Res field by field, where it lies on the wire. It is made by
@@ -1455,7 +1456,7 @@ type Read4ResView []byte
 
 // Status reads the discriminant.
 func (v Read4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1473,7 +1474,7 @@ type Readdir4ArgsView []byte
 
 // Cookie reads field cookie.
 func (v Readdir4ArgsView) Cookie() NFSCookie4 {
-	return NFSCookie4(xdr.Uint64(v, 0))
+	return NFSCookie4(codec.Uint64(v, 0))
 }
 
 // Cookieverf reads field cookieverf.
@@ -1483,21 +1484,21 @@ func (v Readdir4ArgsView) Cookieverf() Verifier4 {
 
 // Dircount reads field dircount.
 func (v Readdir4ArgsView) Dircount() Count4 {
-	return Count4(xdr.Uint32(v, 16))
+	return Count4(codec.Uint32(v, 16))
 }
 
 // Maxcount reads field maxcount.
 func (v Readdir4ArgsView) Maxcount() Count4 {
-	return Count4(xdr.Uint32(v, 20))
+	return Count4(codec.Uint32(v, 20))
 }
 
 // AttrRequest reads field attr_request.
 func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 24))
+		n := int(codec.Uint32(v, 24))
 		s := v[28 : 28+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -1510,17 +1511,17 @@ type Entry4View []byte
 
 // Cookie reads field cookie.
 func (v Entry4View) Cookie() NFSCookie4 {
-	return NFSCookie4(xdr.Uint64(v, 0))
+	return NFSCookie4(codec.Uint64(v, 0))
 }
 
 // Name reads field name.
 func (v Entry4View) Name() Component4 {
-	return Component4(xdr.ViewOpaque(v, 8))
+	return Component4(codec.ViewOpaque(v, 8))
 }
 
 // Attrs reads field attrs.
 func (v Entry4View) Attrs() Fattr4View {
-	off := xdr.SkipOpaque(v, 8)
+	off := codec.SkipOpaque(v, 8)
 	return Fattr4View(v[off:])
 }
 
@@ -1532,22 +1533,22 @@ type Dirlist4View []byte
 func (v Dirlist4View) Entries() iter.Seq2[int, Entry4View] {
 	return func(yield func(int, Entry4View) bool) {
 		off := 0
-		for i := 0; xdr.Uint32(v, off) != 0; i++ {
+		for i := 0; codec.Uint32(v, off) != 0; i++ {
 			off += 4
 			if !yield(i, Entry4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*Entry4)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*Entry4)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
 
 // EOF reads field eof.
 func (v Dirlist4View) EOF() bool {
-	off := xdr.SkipList(v, 0, func(off int) int {
-		return xdr.Skip((*Entry4)(nil).SkipXDR(nil, v, off))
+	off := codec.SkipList(v, 0, func(off int) int {
+		return codec.Skip((*Entry4)(nil).SkipXDR(nil, v, off))
 	})
-	return xdr.Uint32(v, off) != 0
+	return codec.Uint32(v, off) != 0
 }
 
 // Readdir4ResokView reads Readdir4Resok field by field, where it lies on the wire. It is made by
@@ -1570,7 +1571,7 @@ type Readdir4ResView []byte
 
 // Status reads the discriminant.
 func (v Readdir4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1588,7 +1589,7 @@ type Readlink4ResokView []byte
 
 // Link reads field link.
 func (v Readlink4ResokView) Link() Linktext4 {
-	return Linktext4(xdr.ViewOpaque(v, 0))
+	return Linktext4(codec.ViewOpaque(v, 0))
 }
 
 // Readlink4ResView reads Readlink4Res field by field, where it lies on the wire. It is made by
@@ -1597,7 +1598,7 @@ type Readlink4ResView []byte
 
 // Status reads the discriminant.
 func (v Readlink4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1615,7 +1616,7 @@ type Remove4ArgsView []byte
 
 // Target reads field target.
 func (v Remove4ArgsView) Target() Component4 {
-	return Component4(xdr.ViewOpaque(v, 0))
+	return Component4(codec.ViewOpaque(v, 0))
 }
 
 // Remove4ResokView reads Remove4Resok field by field, where it lies on the wire. It is made by
@@ -1633,7 +1634,7 @@ type Remove4ResView []byte
 
 // Status reads the discriminant.
 func (v Remove4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1651,13 +1652,13 @@ type Rename4ArgsView []byte
 
 // Oldname reads field oldname.
 func (v Rename4ArgsView) Oldname() Component4 {
-	return Component4(xdr.ViewOpaque(v, 0))
+	return Component4(codec.ViewOpaque(v, 0))
 }
 
 // Newname reads field newname.
 func (v Rename4ArgsView) Newname() Component4 {
-	off := xdr.SkipOpaque(v, 0)
-	return Component4(xdr.ViewOpaque(v, off))
+	off := codec.SkipOpaque(v, 0)
+	return Component4(codec.ViewOpaque(v, off))
 }
 
 // Rename4ResokView reads Rename4Resok field by field, where it lies on the wire. It is made by
@@ -1680,7 +1681,7 @@ type Rename4ResView []byte
 
 // Status reads the discriminant.
 func (v Rename4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1698,7 +1699,7 @@ type Renew4ArgsView []byte
 
 // Clientid reads field clientid.
 func (v Renew4ArgsView) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // Renew4ResView reads Renew4Res field by field, where it lies on the wire. It is made by
@@ -1707,7 +1708,7 @@ type Renew4ResView []byte
 
 // Status reads field status.
 func (v Renew4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Restorefh4ResView reads Restorefh4Res field by field, where it lies on the wire. It is made by
@@ -1716,7 +1717,7 @@ type Restorefh4ResView []byte
 
 // Status reads field status.
 func (v Restorefh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Savefh4ResView reads Savefh4Res field by field, where it lies on the wire. It is made by
@@ -1725,7 +1726,7 @@ type Savefh4ResView []byte
 
 // Status reads field status.
 func (v Savefh4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Secinfo4ArgsView reads Secinfo4Args field by field, where it lies on the wire. It is made by
@@ -1734,7 +1735,7 @@ type Secinfo4ArgsView []byte
 
 // Name reads field name.
 func (v Secinfo4ArgsView) Name() Component4 {
-	return Component4(xdr.ViewOpaque(v, 0))
+	return Component4(codec.ViewOpaque(v, 0))
 }
 
 // RpcsecGSSInfoView reads RpcsecGSSInfo field by field, where it lies on the wire. It is made by
@@ -1743,19 +1744,19 @@ type RpcsecGSSInfoView []byte
 
 // Oid reads field oid.
 func (v RpcsecGSSInfoView) Oid() SecOid4 {
-	return SecOid4(xdr.ViewOpaque(v, 0))
+	return SecOid4(codec.ViewOpaque(v, 0))
 }
 
 // Qop reads field qop.
 func (v RpcsecGSSInfoView) Qop() Qop4 {
-	off := xdr.SkipOpaque(v, 0)
-	return Qop4(xdr.Uint32(v, off))
+	off := codec.SkipOpaque(v, 0)
+	return Qop4(codec.Uint32(v, off))
 }
 
 // Service reads field service.
 func (v RpcsecGSSInfoView) Service() RPCGSSSvcT {
-	off := xdr.SkipOpaque(v, 0)
-	return RPCGSSSvcT(xdr.Uint32(v, off+4))
+	off := codec.SkipOpaque(v, 0)
+	return RPCGSSSvcT(codec.Uint32(v, off+4))
 }
 
 // Secinfo4View reads Secinfo4 field by field, where it lies on the wire. It is made by
@@ -1764,7 +1765,7 @@ type Secinfo4View []byte
 
 // Flavor reads the discriminant.
 func (v Secinfo4View) Flavor() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // FlavorInfo reads the arm that is there if Flavor is RpcsecGSS.
@@ -1782,7 +1783,7 @@ type Secinfo4ResView []byte
 
 // Status reads the discriminant.
 func (v Secinfo4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1792,11 +1793,11 @@ func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 		return func(yield func(int, Secinfo4View) bool) {
 			off := 4
 			off += 4
-			for i := range int(xdr.Uint32(v, off-4)) {
+			for i := range int(codec.Uint32(v, off-4)) {
 				if !yield(i, Secinfo4View(v[off:])) {
 					return
 				}
-				off = xdr.Skip((*Secinfo4)(nil).SkipXDR(nil, v, off))
+				off = codec.Skip((*Secinfo4)(nil).SkipXDR(nil, v, off))
 			}
 		}, true
 	}
@@ -1823,16 +1824,16 @@ type Setattr4ResView []byte
 
 // Status reads field status.
 func (v Setattr4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Attrsset reads field attrsset.
 func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		n := int(xdr.Uint32(v, 4))
+		n := int(codec.Uint32(v, 4))
 		s := v[8 : 8+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -1850,15 +1851,15 @@ func (v Setclientid4ArgsView) Client() NFSClientID4View {
 
 // Callback reads field callback.
 func (v Setclientid4ArgsView) Callback() CbClient4View {
-	off := xdr.SkipOpaque(v, 8)
+	off := codec.SkipOpaque(v, 8)
 	return CbClient4View(v[off:])
 }
 
 // CallbackIdent reads field callback_ident.
 func (v Setclientid4ArgsView) CallbackIdent() uint32 {
-	off := xdr.SkipOpaque(v, 8)
-	off = xdr.SkipOpaque(v, xdr.SkipOpaque(v, off+4))
-	return xdr.Uint32(v, off)
+	off := codec.SkipOpaque(v, 8)
+	off = codec.SkipOpaque(v, codec.SkipOpaque(v, off+4))
+	return codec.Uint32(v, off)
 }
 
 // Setclientid4ResokView reads Setclientid4Resok field by field, where it lies on the wire. It is made by
@@ -1867,7 +1868,7 @@ type Setclientid4ResokView []byte
 
 // Clientid reads field clientid.
 func (v Setclientid4ResokView) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // SetclientidConfirm reads field setclientid_confirm.
@@ -1881,7 +1882,7 @@ type Setclientid4ResView []byte
 
 // Status reads the discriminant.
 func (v Setclientid4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -1908,7 +1909,7 @@ type SetclientidConfirm4ArgsView []byte
 
 // Clientid reads field clientid.
 func (v SetclientidConfirm4ArgsView) Clientid() Clientid4 {
-	return Clientid4(xdr.Uint64(v, 0))
+	return Clientid4(codec.Uint64(v, 0))
 }
 
 // SetclientidConfirm reads field setclientid_confirm.
@@ -1922,7 +1923,7 @@ type SetclientidConfirm4ResView []byte
 
 // Status reads field status.
 func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Verify4ArgsView reads Verify4Args field by field, where it lies on the wire. It is made by
@@ -1940,7 +1941,7 @@ type Verify4ResView []byte
 
 // Status reads field status.
 func (v Verify4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Write4ArgsView reads Write4Args field by field, where it lies on the wire. It is made by
@@ -1954,17 +1955,17 @@ func (v Write4ArgsView) Stateid() Stateid4View {
 
 // Offset reads field offset.
 func (v Write4ArgsView) Offset() Offset4 {
-	return Offset4(xdr.Uint64(v, 16))
+	return Offset4(codec.Uint64(v, 16))
 }
 
 // Stable reads field stable.
 func (v Write4ArgsView) Stable() StableHow4 {
-	return StableHow4(xdr.Uint32(v, 24))
+	return StableHow4(codec.Uint32(v, 24))
 }
 
 // Data reads field data.
 func (v Write4ArgsView) Data() []byte {
-	return xdr.ViewOpaque(v, 28)
+	return codec.ViewOpaque(v, 28)
 }
 
 // Write4ResokView reads Write4Resok field by field, where it lies on the wire. It is made by
@@ -1973,12 +1974,12 @@ type Write4ResokView []byte
 
 // Count reads field count.
 func (v Write4ResokView) Count() Count4 {
-	return Count4(xdr.Uint32(v, 0))
+	return Count4(codec.Uint32(v, 0))
 }
 
 // Committed reads field committed.
 func (v Write4ResokView) Committed() StableHow4 {
-	return StableHow4(xdr.Uint32(v, 4))
+	return StableHow4(codec.Uint32(v, 4))
 }
 
 // Writeverf reads field writeverf.
@@ -1992,7 +1993,7 @@ type Write4ResView []byte
 
 // Status reads the discriminant.
 func (v Write4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -2019,7 +2020,7 @@ type ReleaseLockowner4ResView []byte
 
 // Status reads field status.
 func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Illegal4ResView reads Illegal4Res field by field, where it lies on the wire. It is made by
@@ -2028,7 +2029,7 @@ type Illegal4ResView []byte
 
 // Status reads field status.
 func (v Illegal4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // NFSArgop4View reads NFSArgop4 field by field, where it lies on the wire. It is made by
@@ -2037,7 +2038,7 @@ type NFSArgop4View []byte
 
 // Argop reads the discriminant.
 func (v NFSArgop4View) Argop() NFSOpnum4 {
-	return NFSOpnum4(xdr.Uint32(v, 0))
+	return NFSOpnum4(codec.Uint32(v, 0))
 }
 
 // Opaccess reads the arm that is there if Argop is NFSOpnum4Access.
@@ -2316,7 +2317,7 @@ type NFSResop4View []byte
 
 // Resop reads the discriminant.
 func (v NFSResop4View) Resop() NFSOpnum4 {
-	return NFSOpnum4(xdr.Uint32(v, 0))
+	return NFSOpnum4(codec.Uint32(v, 0))
 }
 
 // Opaccess reads the arm that is there if Resop is NFSOpnum4Access.
@@ -2667,25 +2668,25 @@ type Compound4ArgsView []byte
 
 // Tag reads field tag.
 func (v Compound4ArgsView) Tag() UTF8StrCs {
-	return UTF8StrCs(xdr.ViewOpaque(v, 0))
+	return UTF8StrCs(codec.ViewOpaque(v, 0))
 }
 
 // Minorversion reads field minorversion.
 func (v Compound4ArgsView) Minorversion() uint32 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint32(v, off)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint32(v, off)
 }
 
 // Argarray reads field argarray.
 func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	return func(yield func(int, NFSArgop4View) bool) {
-		off := xdr.SkipOpaque(v, 0)
+		off := codec.SkipOpaque(v, 0)
 		off += 8
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, NFSArgop4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*NFSArgop4)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*NFSArgop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -2696,24 +2697,24 @@ type Compound4ResView []byte
 
 // Status reads field status.
 func (v Compound4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Tag reads field tag.
 func (v Compound4ResView) Tag() UTF8StrCs {
-	return UTF8StrCs(xdr.ViewOpaque(v, 4))
+	return UTF8StrCs(codec.ViewOpaque(v, 4))
 }
 
 // Resarray reads field resarray.
 func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	return func(yield func(int, NFSResop4View) bool) {
-		off := xdr.SkipOpaque(v, 4)
+		off := codec.SkipOpaque(v, 4)
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, NFSResop4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*NFSResop4)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*NFSResop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -2724,17 +2725,17 @@ type CbGetattr4ArgsView []byte
 
 // Fh reads field fh.
 func (v CbGetattr4ArgsView) Fh() NFSFh4 {
-	return NFSFh4(xdr.ViewOpaque(v, 0))
+	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
 // AttrRequest reads field attr_request.
 func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
-		off := xdr.SkipOpaque(v, 0)
-		n := int(xdr.Uint32(v, off))
+		off := codec.SkipOpaque(v, 0)
+		n := int(codec.Uint32(v, off))
 		s := v[off+4 : off+4+4*n]
 		for i := range n {
-			if !yield(i, xdr.Uint32(s, 4*i)) {
+			if !yield(i, codec.Uint32(s, 4*i)) {
 				return
 			}
 		}
@@ -2756,7 +2757,7 @@ type CbGetattr4ResView []byte
 
 // Status reads the discriminant.
 func (v CbGetattr4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Resok4 reads the arm that is there if Status is Nfsstat4OK.
@@ -2779,12 +2780,12 @@ func (v CbRecall4ArgsView) Stateid() Stateid4View {
 
 // Truncate reads field truncate.
 func (v CbRecall4ArgsView) Truncate() bool {
-	return xdr.Uint32(v, 16) != 0
+	return codec.Uint32(v, 16) != 0
 }
 
 // Fh reads field fh.
 func (v CbRecall4ArgsView) Fh() NFSFh4 {
-	return NFSFh4(xdr.ViewOpaque(v, 20))
+	return NFSFh4(codec.ViewOpaque(v, 20))
 }
 
 // CbRecall4ResView reads CbRecall4Res field by field, where it lies on the wire. It is made by
@@ -2793,7 +2794,7 @@ type CbRecall4ResView []byte
 
 // Status reads field status.
 func (v CbRecall4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // CbIllegal4ResView reads CbIllegal4Res field by field, where it lies on the wire. It is made by
@@ -2802,7 +2803,7 @@ type CbIllegal4ResView []byte
 
 // Status reads field status.
 func (v CbIllegal4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // NFSCbArgop4View reads NFSCbArgop4 field by field, where it lies on the wire. It is made by
@@ -2811,7 +2812,7 @@ type NFSCbArgop4View []byte
 
 // Argop reads the discriminant.
 func (v NFSCbArgop4View) Argop() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Opcbgetattr reads the arm that is there if Argop is 3.
@@ -2838,7 +2839,7 @@ type NFSCbResop4View []byte
 
 // Resop reads the discriminant.
 func (v NFSCbResop4View) Resop() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Opcbgetattr reads the arm that is there if Resop is 3.
@@ -2874,31 +2875,31 @@ type CbCompound4ArgsView []byte
 
 // Tag reads field tag.
 func (v CbCompound4ArgsView) Tag() UTF8StrCs {
-	return UTF8StrCs(xdr.ViewOpaque(v, 0))
+	return UTF8StrCs(codec.ViewOpaque(v, 0))
 }
 
 // Minorversion reads field minorversion.
 func (v CbCompound4ArgsView) Minorversion() uint32 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint32(v, off)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint32(v, off)
 }
 
 // CallbackIdent reads field callback_ident.
 func (v CbCompound4ArgsView) CallbackIdent() uint32 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint32(v, off+4)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint32(v, off+4)
 }
 
 // Argarray reads field argarray.
 func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	return func(yield func(int, NFSCbArgop4View) bool) {
-		off := xdr.SkipOpaque(v, 0)
+		off := codec.SkipOpaque(v, 0)
 		off += 12
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, NFSCbArgop4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*NFSCbArgop4)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*NFSCbArgop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -2909,24 +2910,24 @@ type CbCompound4ResView []byte
 
 // Status reads field status.
 func (v CbCompound4ResView) Status() Nfsstat4 {
-	return Nfsstat4(xdr.Uint32(v, 0))
+	return Nfsstat4(codec.Uint32(v, 0))
 }
 
 // Tag reads field tag.
 func (v CbCompound4ResView) Tag() UTF8StrCs {
-	return UTF8StrCs(xdr.ViewOpaque(v, 4))
+	return UTF8StrCs(codec.ViewOpaque(v, 4))
 }
 
 // Resarray reads field resarray.
 func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	return func(yield func(int, NFSCbResop4View) bool) {
-		off := xdr.SkipOpaque(v, 4)
+		off := codec.SkipOpaque(v, 4)
 		off += 4
-		for i := range int(xdr.Uint32(v, off-4)) {
+		for i := range int(codec.Uint32(v, off-4)) {
 			if !yield(i, NFSCbResop4View(v[off:])) {
 				return
 			}
-			off = xdr.Skip((*NFSCbResop4)(nil).SkipXDR(nil, v, off))
+			off = codec.Skip((*NFSCbResop4)(nil).SkipXDR(nil, v, off))
 		}
 	}
 }
@@ -2935,12 +2936,12 @@ func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type Fattr4ACLScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanFattr4ACL begins a scan of the Fattr4ACL at the front of b.
 func ScanFattr4ACL(b []byte) Fattr4ACLScan {
-	return Fattr4ACLScan{in: xdr.Scan{B: b}}
+	return Fattr4ACLScan{in: codec.Scan{B: b}}
 }
 
 // All gives the elements of the Fattr4ACL.
@@ -2951,7 +2952,7 @@ func (s *Fattr4ACLScan) All() iter.Seq[Nfsace4View] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*16 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -2960,12 +2961,12 @@ func (s *Fattr4ACLScan) All() iter.Seq[Nfsace4View] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			if xdr.Lacks(b, off, 12) {
+			if codec.Lacks(b, off, 12) {
 				s.in.Fail()
 				return
 			}
 			off += 12
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3020,12 +3021,12 @@ func (s *Fattr4ACLScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type Compound4ArgsScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanCompound4Args begins a scan of the Compound4Args at the front of b.
 func ScanCompound4Args(b []byte) Compound4ArgsScan {
-	return Compound4ArgsScan{in: xdr.Scan{B: b}}
+	return Compound4ArgsScan{in: codec.Scan{B: b}}
 }
 
 // Argarray gives the elements of Argarray.
@@ -3036,7 +3037,7 @@ func (s *Compound4ArgsScan) Argarray() iter.Seq[NFSArgop4View] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -3045,7 +3046,7 @@ func (s *Compound4ArgsScan) Argarray() iter.Seq[NFSArgop4View] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*NFSArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*NFSArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3067,8 +3068,8 @@ func (s *Compound4ArgsScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			off = xdr.PassOpaque(b, off, 4294967295)
-			if xdr.Lacks(b, off, 4) {
+			off = codec.PassOpaque(b, off, 4294967295)
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -3107,12 +3108,12 @@ func (s *Compound4ArgsScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type Compound4ResScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanCompound4Res begins a scan of the Compound4Res at the front of b.
 func ScanCompound4Res(b []byte) Compound4ResScan {
-	return Compound4ResScan{in: xdr.Scan{B: b}}
+	return Compound4ResScan{in: codec.Scan{B: b}}
 }
 
 // Resarray gives the elements of Resarray.
@@ -3123,7 +3124,7 @@ func (s *Compound4ResScan) Resarray() iter.Seq[NFSResop4View] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -3132,7 +3133,7 @@ func (s *Compound4ResScan) Resarray() iter.Seq[NFSResop4View] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*NFSResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*NFSResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3154,7 +3155,7 @@ func (s *Compound4ResScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -3164,7 +3165,7 @@ func (s *Compound4ResScan) pass(place int) (there bool) {
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3203,12 +3204,12 @@ func (s *Compound4ResScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type CbCompound4ArgsScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanCbCompound4Args begins a scan of the CbCompound4Args at the front of b.
 func ScanCbCompound4Args(b []byte) CbCompound4ArgsScan {
-	return CbCompound4ArgsScan{in: xdr.Scan{B: b}}
+	return CbCompound4ArgsScan{in: codec.Scan{B: b}}
 }
 
 // Argarray gives the elements of Argarray.
@@ -3219,7 +3220,7 @@ func (s *CbCompound4ArgsScan) Argarray() iter.Seq[NFSCbArgop4View] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*4 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -3228,7 +3229,7 @@ func (s *CbCompound4ArgsScan) Argarray() iter.Seq[NFSCbArgop4View] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*NFSCbArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*NFSCbArgop4)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3250,8 +3251,8 @@ func (s *CbCompound4ArgsScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			off = xdr.PassOpaque(b, off, 4294967295)
-			if xdr.Lacks(b, off, 8) {
+			off = codec.PassOpaque(b, off, 4294967295)
+			if codec.Lacks(b, off, 8) {
 				s.in.Fail()
 				return
 			}
@@ -3290,12 +3291,12 @@ func (s *CbCompound4ArgsScan) rest() (int, error) {
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type CbCompound4ResScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanCbCompound4Res begins a scan of the CbCompound4Res at the front of b.
 func ScanCbCompound4Res(b []byte) CbCompound4ResScan {
-	return CbCompound4ResScan{in: xdr.Scan{B: b}}
+	return CbCompound4ResScan{in: codec.Scan{B: b}}
 }
 
 // Resarray gives the elements of Resarray.
@@ -3306,7 +3307,7 @@ func (s *CbCompound4ResScan) Resarray() iter.Seq[NFSCbResop4View] {
 		}
 		b, off, left := s.in.B, s.in.Off, uint32(s.in.Left)
 		if left == 0 {
-			left, off = xdr.LeadWord(b, off)
+			left, off = codec.LeadWord(b, off)
 			if off < 0 || uint64(left)*8 > uint64(len(b)-off) {
 				s.in.Fail()
 				return
@@ -3315,7 +3316,7 @@ func (s *CbCompound4ResScan) Resarray() iter.Seq[NFSCbResop4View] {
 		s.in.Left = 0
 		for left > 0 {
 			from := off
-			off = xdr.Passed((*NFSCbResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
+			off = codec.Passed((*NFSCbResop4)(nil).SkipXDR(new(xdr.Checker), b, off))
 			if off < 0 {
 				s.in.Fail()
 				return
@@ -3337,7 +3338,7 @@ func (s *CbCompound4ResScan) pass(place int) (there bool) {
 		switch s.in.At {
 		case 0:
 			b, off := s.in.B, s.in.Off
-			if xdr.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}
@@ -3347,7 +3348,7 @@ func (s *CbCompound4ResScan) pass(place int) (there bool) {
 				return
 			}
 			off += 4
-			off = xdr.PassOpaque(b, off, 4294967295)
+			off = codec.PassOpaque(b, off, 4294967295)
 			if off < 0 {
 				s.in.Fail()
 				return

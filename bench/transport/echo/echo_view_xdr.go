@@ -3,7 +3,7 @@
 
 package echo
 
-import "github.com/rpcrdma/rpcrdma/runtime/xdr"
+import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
 // MessageView reads Message field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked Message; see package xdr.
@@ -11,5 +11,5 @@ type MessageView []byte
 
 // Data reads field data.
 func (v MessageView) Data() []byte {
-	return xdr.ViewOpaque(v, 0)
+	return codec.ViewOpaque(v, 0)
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -65,7 +66,7 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -81,8 +82,8 @@ func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -119,53 +120,53 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 1048576 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 1048576, "echo.Message:Data"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 1048576, "echo.Message:Data"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Data)
+	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "echo.Message:Data")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "echo.Message:Data")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "echo.Message:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "echo.Message:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "echo.Message:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "echo.Message:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "echo.Message:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "echo.Message:Data")
 	}
-	v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "echo.Message:Data")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "echo.Message:Data")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "echo.Message:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "echo.Message:Data")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "echo.Message:Data")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "echo.Message:Data")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "echo.Message:Data")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "echo.Message:Data")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil

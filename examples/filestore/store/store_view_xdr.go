@@ -3,7 +3,7 @@
 
 package store
 
-import "github.com/rpcrdma/rpcrdma/runtime/xdr"
+import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
 // WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteArgs; see package xdr.
@@ -11,19 +11,19 @@ type WriteArgsView []byte
 
 // Name reads field name.
 func (v WriteArgsView) Name() Name {
-	return Name(xdr.ViewOpaque(v, 0))
+	return Name(codec.ViewOpaque(v, 0))
 }
 
 // Offset reads field offset.
 func (v WriteArgsView) Offset() uint64 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint64(v, off)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint64(v, off)
 }
 
 // Data reads field data.
 func (v WriteArgsView) Data() []byte {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.ViewOpaque(v, off+8)
+	off := codec.SkipOpaque(v, 0)
+	return codec.ViewOpaque(v, off+8)
 }
 
 // WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
@@ -32,12 +32,12 @@ type WriteResView []byte
 
 // Status reads field status.
 func (v WriteResView) Status() Status {
-	return Status(xdr.Uint32(v, 0))
+	return Status(codec.Uint32(v, 0))
 }
 
 // Count reads field count.
 func (v WriteResView) Count() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
@@ -46,19 +46,19 @@ type ReadArgsView []byte
 
 // Name reads field name.
 func (v ReadArgsView) Name() Name {
-	return Name(xdr.ViewOpaque(v, 0))
+	return Name(codec.ViewOpaque(v, 0))
 }
 
 // Offset reads field offset.
 func (v ReadArgsView) Offset() uint64 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint64(v, off)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint64(v, off)
 }
 
 // Count reads field count.
 func (v ReadArgsView) Count() uint32 {
-	off := xdr.SkipOpaque(v, 0)
-	return xdr.Uint32(v, off+8)
+	off := codec.SkipOpaque(v, 0)
+	return codec.Uint32(v, off+8)
 }
 
 // ReadOKView reads ReadOK field by field, where it lies on the wire. It is made by
@@ -67,12 +67,12 @@ type ReadOKView []byte
 
 // EOF reads field eof.
 func (v ReadOKView) EOF() bool {
-	return xdr.Uint32(v, 0) != 0
+	return codec.Uint32(v, 0) != 0
 }
 
 // Data reads field data.
 func (v ReadOKView) Data() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
@@ -81,7 +81,7 @@ type ReadResView []byte
 
 // Status reads the discriminant.
 func (v ReadResView) Status() Status {
-	return Status(xdr.Uint32(v, 0))
+	return Status(codec.Uint32(v, 0))
 }
 
 // OK reads the arm that is there if Status is OK.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -158,7 +159,7 @@ func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -174,8 +175,8 @@ func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Status) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -212,10 +213,10 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "store.Status:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "store.Status:"))
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
@@ -224,12 +225,12 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.Status:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.Status:")
 	}
 	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
 	}
 	*v = enum
 	off += 4
@@ -238,12 +239,12 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Status) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.Status:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.Status:")
 	}
 	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.Status:")
 	}
 	off += 4
 	return off, nil
@@ -282,7 +283,7 @@ func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -298,8 +299,8 @@ func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Name) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -336,53 +337,53 @@ func (v *Name) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "store.Name:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "store.Name:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.Name:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.Name:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.Name:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.Name:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.Name:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.Name:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.Name:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.Name:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.Name:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.Name:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.Name:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -411,7 +412,7 @@ func (*WriteArgs) XDRMaxSize() int {
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 16
 	n += xdr.Padded(len(v.Name))
-	if !e.Reduces(SiteWriteArgsData, len(v.Data)) {
+	if !codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
 	return n
@@ -419,10 +420,8 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.ReducedXDRSize(e); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
 	}
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == nil {
@@ -441,8 +440,8 @@ func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -479,78 +478,78 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.WriteArgs:Name")
 	}
 	if len(v.Data) > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Data)), 1048576, "store.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Name))+12, uint64(len(v.Data)), 1048576, "store.WriteArgs:Data")
 	}
-	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return 0, xdr.Full()
+	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off, v.Name)
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.Offset)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Data)))
 	off += 12
-	if e.Reduces(SiteWriteArgsData, len(v.Data)) {
-		e.Leave(SiteWriteArgsData, off, v.Data)
+	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
+		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
 	} else {
-		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, codec.Full()
 		}
-		off = xdr.PutOpaque(b, off, v.Data)
+		off = codec.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.WriteArgs:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.WriteArgs:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
 	}
-	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "store.WriteArgs:Offset")
 	}
 	w := b[off : off+12 : off+12]
 	v.Offset = binary.BigEndian.Uint64(w[0:8])
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
 	}
 	var data []byte
 	ok := false
-	if d.Reinserts() {
-		if data, ok, err = d.Take(SiteWriteArgsData, off, int(n2)); err != nil {
-			return 0, xdr.In(err, "store.WriteArgs:Data")
+	if codec.Reinserts(d) {
+		var fault *xdr.Error
+		if data, ok, fault = codec.Take(d, SiteWriteArgsData, off, int(n2)); fault != nil {
+			return 0, codec.In(fault, "store.WriteArgs:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
 		}
-		v.Data = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		v.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
@@ -558,43 +557,43 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.WriteArgs:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.WriteArgs:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.WriteArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.WriteArgs:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.WriteArgs:Name")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "store.WriteArgs:Offset")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "store.WriteArgs:Offset")
 	}
 	w := b[off : off+12 : off+12]
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n2 > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1048576, "store.WriteArgs:Data")
 	}
 	ok := false
-	if c.Reinserts() {
-		if _, ok, err = c.Take(SiteWriteArgsData, off, int(n2)); err != nil {
-			return 0, xdr.In(err, "store.WriteArgs:Data")
+	if codec.Reinserts(codec.DecoderOf(c)) {
+		var fault *xdr.Error
+		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteWriteArgsData, off, int(n2)); fault != nil {
+			return 0, codec.In(fault, "store.WriteArgs:Data")
 		}
 	}
 	if !ok {
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "store.WriteArgs:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "store.WriteArgs:Data")
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -629,7 +628,7 @@ func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -645,8 +644,8 @@ func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -683,10 +682,10 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
-		return v.failXDR(e, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.WriteRes:Status"))
 	}
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -697,13 +696,13 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.WriteRes:Status")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "store.WriteRes:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && d.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
+	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
 	}
 	v.Status = enum
 	v.Count = binary.BigEndian.Uint32(w[4:8])
@@ -713,13 +712,13 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.WriteRes:Status")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "store.WriteRes:Status")
 	}
 	w := b[off : off+8 : off+8]
 	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && c.Refuses(xdr.CodeEnum) {
-		return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
+	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "store.WriteRes:Status")
 	}
 	off += 8
 	return off, nil
@@ -754,7 +753,7 @@ func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -770,8 +769,8 @@ func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -808,14 +807,14 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Name) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), 255, "store.ReadArgs:Name"))
 	}
-	if xdr.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Name))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off, v.Name)
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.Offset)
 	binary.BigEndian.PutUint32(w[8:12], v.Count)
@@ -825,24 +824,24 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.ReadArgs:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.ReadArgs:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
 	}
-	v.Name = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "store.ReadArgs:Offset")
 	}
 	w := b[off : off+12 : off+12]
 	v.Offset = binary.BigEndian.Uint64(w[0:8])
@@ -853,23 +852,23 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.ReadArgs:Name")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.ReadArgs:Name")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "store.ReadArgs:Name")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadArgs:Name")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadArgs:Name")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "store.ReadArgs:Offset")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "store.ReadArgs:Offset")
 	}
 	off += 12
 	return off, nil
@@ -898,7 +897,7 @@ func (*ReadOK) XDRMaxSize() int {
 // what e leaves out of line.
 func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 8
-	if !e.Reduces(SiteReadOKData, len(v.Data)) {
+	if !codec.Reduces(e, SiteReadOKData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
 	return n
@@ -906,10 +905,8 @@ func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.ReducedXDRSize(e); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
 	}
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == nil {
@@ -928,8 +925,8 @@ func (v *ReadOK) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -966,60 +963,60 @@ func (v *ReadOK) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOK:Data")
+		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 1048576, "store.ReadOK:Data")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Full()
 	}
 	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], xdr.Word(v.EOF))
+	binary.BigEndian.PutUint32(w[0:4], codec.Word(v.EOF))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
 	off += 8
-	if e.Reduces(SiteReadOKData, len(v.Data)) {
-		e.Leave(SiteReadOKData, off, v.Data)
+	if codec.Reduces(e, SiteReadOKData, len(v.Data)) {
+		codec.LeaveOut(e, SiteReadOKData, off, v.Data)
 	} else {
-		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, codec.Full()
 		}
-		off = xdr.PutOpaque(b, off, v.Data)
+		off = codec.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.ReadOK:EOF")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "store.ReadOK:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
 	}
 	v.EOF = word != 0
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
 	}
 	var data []byte
 	ok := false
-	if d.Reinserts() {
-		if data, ok, err = d.Take(SiteReadOKData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "store.ReadOK:Data")
+	if codec.Reinserts(d) {
+		var fault *xdr.Error
+		if data, ok, fault = codec.Take(d, SiteReadOKData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "store.ReadOK:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
 		}
-		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -1027,32 +1024,32 @@ func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "store.ReadOK:EOF")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "store.ReadOK:EOF")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[0:4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadOK:EOF")
 	}
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 1048576 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadOK:Data")
 	}
 	ok := false
-	if c.Reinserts() {
-		if _, ok, err = c.Take(SiteReadOKData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "store.ReadOK:Data")
+	if codec.Reinserts(codec.DecoderOf(c)) {
+		var fault *xdr.Error
+		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadOKData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "store.ReadOK:Data")
 		}
 	}
 	if !ok {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadOK:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadOK:Data")
 		}
 		off += xdr.Padded(int(n))
 	}
@@ -1089,7 +1086,7 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	switch v.Status {
 	case OK:
 		n += 8
-		if !e.Reduces(SiteReadOKData, len(v.OK.Data)) {
+		if !codec.Reduces(e, SiteReadOKData, len(v.OK.Data)) {
 			n += xdr.Padded(len(v.OK.Data))
 		}
 	default:
@@ -1099,10 +1096,8 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.ReducedXDRSize(e); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
 	}
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == nil {
@@ -1121,8 +1116,8 @@ func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -1161,30 +1156,30 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case OK:
 		if len(v.OK.Data) > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
+			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.Data)), 1048576, "store.ReadRes:OK.Data")
 		}
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Full()
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.OK.EOF))
+		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.EOF))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OK.Data)))
 		off += 12
-		if e.Reduces(SiteReadOKData, len(v.OK.Data)) {
-			e.Leave(SiteReadOKData, off, v.OK.Data)
+		if codec.Reduces(e, SiteReadOKData, len(v.OK.Data)) {
+			codec.LeaveOut(e, SiteReadOKData, off, v.OK.Data)
 		} else {
-			if xdr.Lacks(b, off, 0+xdr.Padded(len(v.OK.Data))) {
-				return 0, xdr.Full()
+			if codec.Lacks(b, off, 0+xdr.Padded(len(v.OK.Data))) {
+				return 0, codec.Full()
 			}
-			off = xdr.PutOpaque(b, off, v.OK.Data)
+			off = codec.PutOpaque(b, off, v.OK.Data)
 		}
 	default:
 		if !v.Status.Valid() {
-			return 0, xdr.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
+			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "store.ReadRes:Status")
 		}
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Full()
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
@@ -1194,9 +1189,8 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
@@ -1210,42 +1204,43 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	switch kind {
 	case OK:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "store.ReadRes:OK.EOF")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "store.ReadRes:OK.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && d.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
+		if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
 		}
 		v.OK.EOF = word != 0
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
 		}
 		var data []byte
 		ok := false
-		if d.Reinserts() {
-			if data, ok, err = d.Take(SiteReadOKData, off, int(n)); err != nil {
-				return 0, xdr.In(err, "store.ReadRes:OK.Data")
+		if codec.Reinserts(d) {
+			var fault *xdr.Error
+			if data, ok, fault = codec.Take(d, SiteReadOKData, off, int(n)); fault != nil {
+				return 0, codec.In(fault, "store.ReadRes:OK.Data")
 			}
 		}
 		if ok {
 			v.OK.Data = data
 		} else {
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
 			}
-			if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
 			}
-			v.OK.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+			v.OK.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 			off += xdr.Padded(int(n))
 		}
 	default:
-		if !kind.Valid() && d.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
+		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
 		}
 	}
 	return off, nil
@@ -1253,45 +1248,45 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "store.ReadRes:Status")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "store.ReadRes:Status")
 	}
 	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
 	case OK:
-		if xdr.Lacks(b, off, 8) {
-			return 0, xdr.Short(b, off, 8, "store.ReadRes:OK.EOF")
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "store.ReadRes:OK.EOF")
 		}
 		w := b[off : off+8 : off+8]
 		word := binary.BigEndian.Uint32(w[0:4])
-		if word > 1 && c.Refuses(xdr.CodeBool) {
-			return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
+		if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+			return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "store.ReadRes:OK.EOF")
 		}
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n > 1048576 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1048576, "store.ReadRes:OK.Data")
 		}
 		ok := false
-		if c.Reinserts() {
-			if _, ok, err = c.Take(SiteReadOKData, off, int(n)); err != nil {
-				return 0, xdr.In(err, "store.ReadRes:OK.Data")
+		if codec.Reinserts(codec.DecoderOf(c)) {
+			var fault *xdr.Error
+			if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadOKData, off, int(n)); fault != nil {
+				return 0, codec.In(fault, "store.ReadRes:OK.Data")
 			}
 		}
 		if !ok {
 			if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-				return 0, xdr.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
+				return 0, codec.Short(b, off, xdr.Padded(int(n)), "store.ReadRes:OK.Data")
 			}
-			if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-				return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
+			if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+				return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "store.ReadRes:OK.Data")
 			}
 			off += xdr.Padded(int(n))
 		}
 	default:
-		if !kind.Valid() && c.Refuses(xdr.CodeEnum) {
-			return 0, xdr.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
+		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "store.ReadRes:Status")
 		}
 	}
 	return off, nil

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // MappingView reads Mapping field by field, where it lies on the wire. It is made by
@@ -16,42 +17,42 @@ type MappingView []byte
 
 // Prog reads field r_prog.
 func (v MappingView) Prog() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Vers reads field r_vers.
 func (v MappingView) Vers() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // NetID reads field r_netid.
 func (v MappingView) NetID() String {
-	return String(xdr.ViewOpaque(v, 8))
+	return String(codec.ViewOpaque(v, 8))
 }
 
 // Addr reads field r_addr.
 func (v MappingView) Addr() String {
-	off := xdr.SkipOpaque(v, 8)
-	return String(xdr.ViewOpaque(v, off))
+	off := codec.SkipOpaque(v, 8)
+	return String(codec.ViewOpaque(v, off))
 }
 
 // Owner reads field r_owner.
 func (v MappingView) Owner() String {
-	off := xdr.SkipOpaque(v, 8)
-	off = xdr.SkipOpaque(v, off)
-	return String(xdr.ViewOpaque(v, off))
+	off := codec.SkipOpaque(v, 8)
+	off = codec.SkipOpaque(v, off)
+	return String(codec.ViewOpaque(v, off))
 }
 
 // MappingsScan reads the lists of a Mappings in one pass, in their order on the wire, and checks what
 // it passes. Where something is wrong no more elements come: End or Err says what it is. See
 // package xdr.
 type MappingsScan struct {
-	in xdr.Scan
+	in codec.Scan
 }
 
 // ScanMappings begins a scan of the Mappings at the front of b.
 func ScanMappings(b []byte) MappingsScan {
-	return MappingsScan{in: xdr.Scan{B: b}}
+	return MappingsScan{in: codec.Scan{B: b}}
 }
 
 // All gives the elements of the Mappings.
@@ -61,11 +62,11 @@ func (s *MappingsScan) All() iter.Seq[MappingView] {
 			return
 		}
 		b, off := s.in.B, s.in.Off
-		another, off := xdr.LeadWord(b, off)
+		another, off := codec.LeadWord(b, off)
 		for another == 1 {
 			from := off
-			off = xdr.Passed((*Mapping)(nil).SkipXDR(new(xdr.Checker), b, off))
-			if xdr.Lacks(b, off, 4) {
+			off = codec.Passed((*Mapping)(nil).SkipXDR(new(xdr.Checker), b, off))
+			if codec.Lacks(b, off, 4) {
 				s.in.Fail()
 				return
 			}

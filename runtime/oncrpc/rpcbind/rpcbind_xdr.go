@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -99,7 +100,7 @@ func (v *String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -115,8 +116,8 @@ func (v *String) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *String) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -153,53 +154,53 @@ func (v *String) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"))
 	}
-	if xdr.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
-	off = xdr.PutOpaque(b, off, *v)
+	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.String:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.String:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.String:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.String:")
 	}
-	*v = d.Bytes(b[off : off+int(n) : off+int(n)])
+	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.String:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.String:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.String:")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.String:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -231,7 +232,7 @@ func (v *Done) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -247,8 +248,8 @@ func (v *Done) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Done) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -284,22 +285,22 @@ func (v *Done) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], xdr.Word(bool(*v)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Done:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Done:")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
 	}
 	*v = word != 0
 	off += 4
@@ -308,12 +309,12 @@ func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Done) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Done:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Done:")
 	}
 	word := binary.BigEndian.Uint32(b[off : off+4 : off+4])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "rpcbind.Done:")
 	}
 	off += 4
 	return off, nil
@@ -349,7 +350,7 @@ func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -365,8 +366,8 @@ func (v *Mapping) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Mapping) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -403,36 +404,36 @@ func (v *Mapping) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.NetID) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID"))
 	}
 	if len(v.Addr) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+12, uint64(len(v.Addr)), 255, "rpcbind.Mapping:Addr"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+12, uint64(len(v.Addr)), 255, "rpcbind.Mapping:Addr"))
 	}
 	if len(v.Owner) > 255 {
-		return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, uint64(len(v.Owner)), 255, "rpcbind.Mapping:Owner"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, uint64(len(v.Owner)), 255, "rpcbind.Mapping:Owner"))
 	}
-	if xdr.Lacks(b, off, 20+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.Owner))) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 20+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.Owner))) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.Prog)
 	binary.BigEndian.PutUint32(w[4:8], v.Vers)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.NetID)))
 	off += 12
-	off = xdr.PutOpaque(b, off, v.NetID)
+	off = codec.PutOpaque(b, off, v.NetID)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Addr)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Addr)
+	off = codec.PutOpaque(b, off, v.Addr)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Owner)))
 	off += 4
-	off = xdr.PutOpaque(b, off, v.Owner)
+	off = codec.PutOpaque(b, off, v.Owner)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rpcbind.Mapping:Prog")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rpcbind.Mapping:Prog")
 	}
 	w := b[off : off+12 : off+12]
 	v.Prog = binary.BigEndian.Uint32(w[0:4])
@@ -440,97 +441,97 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
 	}
-	v.NetID = d.Bytes(b[off : off+int(n) : off+int(n)])
+	v.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Addr")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
 	}
-	v.Addr = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+	v.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Owner")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Owner")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n3 > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
 	}
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
 	}
-	if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
+	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
 	}
-	v.Owner = d.Bytes(b[off : off+int(n3) : off+int(n3)])
+	v.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 	off += xdr.Padded(int(n3))
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Mapping) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 12) {
-		return 0, xdr.Short(b, off, 12, "rpcbind.Mapping:Prog")
+	if codec.Lacks(b, off, 12) {
+		return 0, codec.Short(b, off, 12, "rpcbind.Mapping:Prog")
 	}
 	w := b[off : off+12 : off+12]
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if n > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
 	}
-	if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
+	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
 	}
 	off += xdr.Padded(int(n))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Addr")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n2 > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
 	}
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
 	}
-	if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
+	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
 	}
 	off += xdr.Padded(int(n2))
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mapping:Owner")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mapping:Owner")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n3 > 255 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
 	}
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
 	}
-	if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-		return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
+	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
 	}
 	off += xdr.Padded(int(n3))
 	return off, nil
@@ -568,7 +569,7 @@ func (v *Mappings) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -584,8 +585,8 @@ func (v *Mappings) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *Mappings) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -625,16 +626,16 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if len(p.NetID) > 255 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+12, uint64(len(p.NetID)), 255, "rpcbind.Mappings:[].NetID", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.NetID)), 255, "rpcbind.Mappings:[].NetID", i))
 		}
 		if len(p.Addr) > 255 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+16, uint64(len(p.Addr)), 255, "rpcbind.Mappings:[].Addr", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+16, uint64(len(p.Addr)), 255, "rpcbind.Mappings:[].Addr", i))
 		}
 		if len(p.Owner) > 255 {
-			return v.failXDR(e, xdr.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, uint64(len(p.Owner)), 255, "rpcbind.Mappings:[].Owner", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, uint64(len(p.Owner)), 255, "rpcbind.Mappings:[].Owner", i))
 		}
-		if xdr.Lacks(b, off, 24+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
-			return v.failXDR(e, xdr.Full())
+		if codec.Lacks(b, off, 24+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
+			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -642,16 +643,16 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], p.Vers)
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.NetID)))
 		off += 16
-		off = xdr.PutOpaque(b, off, p.NetID)
+		off = codec.PutOpaque(b, off, p.NetID)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
 		off += 4
-		off = xdr.PutOpaque(b, off, p.Addr)
+		off = codec.PutOpaque(b, off, p.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Owner)))
 		off += 4
-		off = xdr.PutOpaque(b, off, p.Owner)
+		off = codec.PutOpaque(b, off, p.Owner)
 	}
-	if xdr.Lacks(b, off, 4) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
 	off += 4
@@ -661,21 +662,21 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	list, i := (*v)[:cap(*v)], 0
-	for more == 1 || more > 1 && !d.Refuses(xdr.CodeBool) {
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
 		if i == len(list) {
-			if list, err = xdr.Extend(d, v, 80, off); err != nil {
-				return 0, xdr.In(err, "rpcbind.Mappings:")
+			if list, err = codec.Extend(d, v, 80, off); err != nil {
+				return 0, codec.In(err, "rpcbind.Mappings:")
 			}
 		}
 		p := &list[i]
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcbind.Mappings:[].Prog", i)
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcbind.Mappings:[].Prog", i)
 		}
 		w := b[off : off+12 : off+12]
 		p.Prog = binary.BigEndian.Uint32(w[0:4])
@@ -683,57 +684,57 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
 		}
-		p.NetID = d.Bytes(b[off : off+int(n) : off+int(n)])
+		p.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:[].Addr", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Addr", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
 		}
-		p.Addr = d.Bytes(b[off : off+int(n2) : off+int(n2)])
+		p.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:[].Owner", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Owner", i)
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n3 > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n3)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
 		}
-		p.Owner = d.Bytes(b[off : off+int(n3) : off+int(n3)])
+		p.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
 		}
 		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
 	}
 	*v = (*v)[:i]
 	return off, nil
@@ -741,68 +742,68 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *Mappings) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
 	}
 	more := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	i := 0
-	for more == 1 || more > 1 && !c.Refuses(xdr.CodeBool) {
-		if xdr.Lacks(b, off, 12) {
-			return 0, xdr.Short(b, off, 12, "rpcbind.Mappings:[].Prog", i)
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcbind.Mappings:[].Prog", i)
 		}
 		w := b[off : off+12 : off+12]
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if n > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
 		}
 		off += xdr.Padded(int(n))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:[].Addr", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Addr", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n2 > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n2)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n2), xdr.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
 		}
 		off += xdr.Padded(int(n2))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:[].Owner", i)
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:[].Owner", i)
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n3 > 255 {
-			return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
 		}
-		if !xdr.ZeroPad(b, off, int(n3)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n3), xdr.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
 		}
 		off += xdr.Padded(int(n3))
-		if xdr.Lacks(b, off, 4) {
-			return 0, xdr.Short(b, off, 4, "rpcbind.Mappings:")
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
 		}
 		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		i++
 	}
 	if more != 0 {
-		return 0, xdr.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.Mappings:")
 	}
 	return off, nil
 }

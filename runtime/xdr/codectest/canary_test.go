@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // word is a codec of one 32-bit word, as a generated one would be, with a fault
@@ -33,32 +34,34 @@ func (v *word) XDRMaxSize() int {
 }
 
 func (v *word) EncodeXDR(e *xdr.Encoder) error {
-	if !e.Fits(4) {
+	if room := len(e.Buf) - e.Off; room < 4 {
 		if err := e.Grow(4); err != nil {
 			if v.fault == "forgetful" {
-				e.End(0)
+				e.Off = 0
 			}
 			return err
 		}
 		if v.fault == "moving" {
-			e.End(0)
+			e.Off = 0
 		}
 	}
-	b, off := e.Output()
-	binary.BigEndian.PutUint32(b[off:], v.V)
-	e.End(off + 4)
+	b, err := e.Next(4)
+	if err != nil {
+		return err
+	}
+	binary.BigEndian.PutUint32(b, v.V)
 	if v.fault == "encode" {
-		b[off+3]++
+		b[3]++
 	}
 	return nil
 }
 
 func (v *word) DecodeXDR(d *xdr.Decoder) error {
-	b, off := d.Input()
+	b, off := d.Buf, d.Off
 	off, err := v.SkipXDR(new(xdr.Checker), b, off)
 	if err != nil {
 		if v.fault == "other words" {
-			err = xdr.Short(b, off, 8, "codectest.word:V")
+			err = codec.Short(b, off, 8, "codectest.word:V")
 		}
 		if v.fault == "greedy" {
 			return nil
@@ -70,19 +73,19 @@ func (v *word) DecodeXDR(d *xdr.Decoder) error {
 	}
 	v.in = b
 	if v.fault == "wordy" && b[off-1] == 0xff {
-		return fmt.Errorf("word: %w", fmt.Errorf("last byte: %w", xdr.Fail(xdr.CodeEnum, off, 0, 0, "")))
+		return fmt.Errorf("word: %w", fmt.Errorf("last byte: %w", codec.Fail(xdr.CodeEnum, off, 0, 0, "")))
 	}
 	v.V = binary.BigEndian.Uint32(b[off-4:])
 	if v.fault == "canonical" {
 		v.V &^= 2
 	}
-	d.Advance(off)
+	d.Off = off
 	return nil
 }
 
 func (v *word) SkipXDR(_ *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if len(b)-off < 4 {
-		return off, xdr.Short(b, off, 4, "codectest.word:V")
+		return off, codec.Short(b, off, 4, "codectest.word:V")
 	}
 	return off + 4, nil
 }
@@ -124,7 +127,7 @@ func (v wordView) V() uint32 {
 	if v.fault == "view" {
 		return 1
 	}
-	return xdr.Uint32(v.b, 0)
+	return codec.Uint32(v.b, 0)
 }
 
 // Each fault is found, and by words that name it.
@@ -178,9 +181,9 @@ func TestCanaries(t *testing.T) {
 // Errors are the same only if their paths are, but for what a long one leaves out.
 func TestSameError(t *testing.T) {
 	long := func(code xdr.Code, steps int, last string) error {
-		err := xdr.Fail(code, 8, 2, 1, last)
+		err := codec.Fail(code, 8, 2, 1, last)
 		for i := range steps {
-			err = xdr.In(err, "T:f"+string(rune('a'+i)))
+			err = codec.In(err, "T:f"+string(rune('a'+i)))
 		}
 		return err
 	}
@@ -201,10 +204,10 @@ func TestSameError(t *testing.T) {
 		}
 	}
 	// The same path in other steps: one is cut elsewhere.
-	a, b := xdr.Fail(xdr.CodeBool, 8, 2, 1, "i.j"), xdr.Fail(xdr.CodeBool, 8, 2, 1, "j")
-	b = xdr.In(b, "T:i")
+	a, b := codec.Fail(xdr.CodeBool, 8, 2, 1, "i.j"), codec.Fail(xdr.CodeBool, 8, 2, 1, "j")
+	b = codec.In(b, "T:i")
 	for _, f := range []string{"h", "g", "f", "e", "d", "c", "b", "a"} {
-		a, b = xdr.In(a, "T:"+f), xdr.In(b, "T:"+f)
+		a, b = codec.In(a, "T:"+f), codec.In(b, "T:"+f)
 	}
 	if a.Error() == b.Error() {
 		t.Fatalf("%v is not cut", a)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // wordsScan is a scan of words up to the end of the input, as a generated one would
@@ -41,7 +41,7 @@ func (s *wordsScan) V() iter.Seq[uint32] {
 
 func (s *wordsScan) Err() error {
 	if len(s.in)%4 != 0 && s.fault != "silent" || s.fault == "suspicious" {
-		return xdr.Short(s.in, len(s.in)/4*4, 4, "codectest.words:V")
+		return codec.Short(s.in, len(s.in)/4*4, 4, "codectest.words:V")
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func TestScanCanaries(t *testing.T) {
 		if err := sameScans(typ, good, len(good), nil, reflect.ValueOf(v)); err != nil {
 			got += err.Error()
 		}
-		refused := xdr.Short(bad, 4, 4, "codectest.words:V")
+		refused := codec.Short(bad, 4, 4, "codectest.words:V")
 		if err := sameScans(typ, bad, 0, refused, reflect.ValueOf(words{})); err != nil {
 			got += err.Error()
 		}

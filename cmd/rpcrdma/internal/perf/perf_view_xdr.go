@@ -3,7 +3,7 @@
 
 package perf
 
-import "github.com/rpcrdma/rpcrdma/runtime/xdr"
+import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
 // WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
 // conversion of bytes that begin with a checked WriteArgs; see package xdr.
@@ -11,12 +11,12 @@ type WriteArgsView []byte
 
 // Check reads field check.
 func (v WriteArgsView) Check() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Data reads field data.
 func (v WriteArgsView) Data() []byte {
-	return xdr.ViewOpaque(v, 4)
+	return codec.ViewOpaque(v, 4)
 }
 
 // WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
@@ -25,12 +25,12 @@ type WriteResView []byte
 
 // Count reads field count.
 func (v WriteResView) Count() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Good reads field good.
 func (v WriteResView) Good() bool {
-	return xdr.Uint32(v, 4) != 0
+	return codec.Uint32(v, 4) != 0
 }
 
 // ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
@@ -39,12 +39,12 @@ type ReadArgsView []byte
 
 // Count reads field count.
 func (v ReadArgsView) Count() uint32 {
-	return xdr.Uint32(v, 0)
+	return codec.Uint32(v, 0)
 }
 
 // Seed reads field seed.
 func (v ReadArgsView) Seed() uint32 {
-	return xdr.Uint32(v, 4)
+	return codec.Uint32(v, 4)
 }
 
 // ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
@@ -53,5 +53,5 @@ type ReadResView []byte
 
 // Data reads field data.
 func (v ReadResView) Data() []byte {
-	return xdr.ViewOpaque(v, 0)
+	return codec.ViewOpaque(v, 0)
 }

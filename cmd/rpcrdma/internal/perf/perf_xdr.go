@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
 // The constants, under their XDR names.
@@ -82,7 +83,7 @@ func (*WriteArgs) XDRMaxSize() int {
 // what e leaves out of line.
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 8
-	if !e.Reduces(SiteWriteArgsData, len(v.Data)) {
+	if !codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
 	return n
@@ -90,10 +91,8 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 
 // EncodeXDR appends v to the output of e.
 func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.ReducedXDRSize(e); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
 	}
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == nil {
@@ -112,8 +111,8 @@ func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -150,56 +149,56 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
 	}
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Full()
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Full()
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Check)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
 	off += 8
-	if e.Reduces(SiteWriteArgsData, len(v.Data)) {
-		e.Leave(SiteWriteArgsData, off, v.Data)
+	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
+		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
 	} else {
-		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, codec.Full()
 		}
-		off = xdr.PutOpaque(b, off, v.Data)
+		off = codec.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.WriteArgs:Check")
 	}
 	w := b[off : off+8 : off+8]
 	v.Check = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
 	}
 	var data []byte
 	ok := false
-	if d.Reinserts() {
-		if data, ok, err = d.Take(SiteWriteArgsData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "perf.WriteArgs:Data")
+	if codec.Reinserts(d) {
+		var fault *xdr.Error
+		if data, ok, fault = codec.Take(d, SiteWriteArgsData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "perf.WriteArgs:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
 		}
-		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -207,28 +206,28 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.WriteArgs:Check")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.WriteArgs:Check")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if n > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.WriteArgs:Data")
 	}
 	ok := false
-	if c.Reinserts() {
-		if _, ok, err = c.Take(SiteWriteArgsData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "perf.WriteArgs:Data")
+	if codec.Reinserts(codec.DecoderOf(c)) {
+		var fault *xdr.Error
+		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteWriteArgsData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "perf.WriteArgs:Data")
 		}
 	}
 	if !ok {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.WriteArgs:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.WriteArgs:Data")
 		}
 		off += xdr.Padded(int(n))
 	}
@@ -262,7 +261,7 @@ func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -278,8 +277,8 @@ func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -315,26 +314,26 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
-	binary.BigEndian.PutUint32(w[4:8], xdr.Word(v.Good))
+	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Good))
 	off += 8
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.WriteRes:Count")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.WriteRes:Count")
 	}
 	w := b[off : off+8 : off+8]
 	v.Count = binary.BigEndian.Uint32(w[0:4])
 	word := binary.BigEndian.Uint32(w[4:8])
-	if word > 1 && d.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
+	if word > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
 	}
 	v.Good = word != 0
 	off += 8
@@ -343,13 +342,13 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.WriteRes:Count")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.WriteRes:Count")
 	}
 	w := b[off : off+8 : off+8]
 	word := binary.BigEndian.Uint32(w[4:8])
-	if word > 1 && c.Refuses(xdr.CodeBool) {
-		return 0, xdr.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
+	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
+		return 0, codec.Fail(xdr.CodeBool, off+4, uint64(word), 1, "perf.WriteRes:Good")
 	}
 	off += 8
 	return off, nil
@@ -382,7 +381,7 @@ func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
-	if err := e.More(err, v.XDRSize()); err != nil {
+	if err := codec.More(e, err, v.XDRSize()); err != nil {
 		return e.Off, err
 	}
 	return v.PutXDR(e, e.Buf, e.Off)
@@ -398,8 +397,8 @@ func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -435,8 +434,8 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return v.failXDR(e, xdr.Full())
+	if codec.Lacks(b, off, 8) {
+		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Count)
@@ -447,8 +446,8 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.ReadArgs:Count")
 	}
 	w := b[off : off+8 : off+8]
 	v.Count = binary.BigEndian.Uint32(w[0:4])
@@ -459,8 +458,8 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	if xdr.Lacks(b, off, 8) {
-		return 0, xdr.Short(b, off, 8, "perf.ReadArgs:Count")
+	if codec.Lacks(b, off, 8) {
+		return 0, codec.Short(b, off, 8, "perf.ReadArgs:Count")
 	}
 	off += 8
 	return off, nil
@@ -488,7 +487,7 @@ func (*ReadRes) XDRMaxSize() int {
 // what e leaves out of line.
 func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 4
-	if !e.Reduces(SiteReadResData, len(v.Data)) {
+	if !codec.Reduces(e, SiteReadResData, len(v.Data)) {
 		n += xdr.Padded(len(v.Data))
 	}
 	return n
@@ -496,10 +495,8 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 
 // EncodeXDR appends v to the output of e.
 func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
-	if n := v.ReducedXDRSize(e); !e.Fits(n) {
-		if err := e.Grow(n); err != nil {
-			return err
-		}
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
 	}
 	off, err := v.PutXDR(e, e.Buf, e.Off)
 	if err == nil {
@@ -518,8 +515,8 @@ func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
-	if err == xdr.Full() {
-		room = xdr.Grow(b, v.XDRSize())
+	if err == codec.Full() {
+		room = codec.Grow(b, v.XDRSize())
 		end, err = v.PutXDR(nil, room, len(b))
 	}
 	if err != nil {
@@ -556,52 +553,52 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off, for other generated code; see package xdr.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
+		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
 	}
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Full()
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
 	off += 4
-	if e.Reduces(SiteReadResData, len(v.Data)) {
-		e.Leave(SiteReadResData, off, v.Data)
+	if codec.Reduces(e, SiteReadResData, len(v.Data)) {
+		codec.LeaveOut(e, SiteReadResData, off, v.Data)
 	} else {
-		if xdr.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
-			return 0, xdr.Full()
+		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+			return 0, codec.Full()
 		}
-		off = xdr.PutOpaque(b, off, v.Data)
+		off = codec.PutOpaque(b, off, v.Data)
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off, for other generated code; see package xdr.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
-	var err error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "perf.ReadRes:Data")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
 	}
 	var data []byte
 	ok := false
-	if d.Reinserts() {
-		if data, ok, err = d.Take(SiteReadResData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "perf.ReadRes:Data")
+	if codec.Reinserts(d) {
+		var fault *xdr.Error
+		if data, ok, fault = codec.Take(d, SiteReadResData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "perf.ReadRes:Data")
 		}
 	}
 	if ok {
 		v.Data = data
 	} else {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && d.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
 		}
-		v.Data = d.Bytes(b[off : off+int(n) : off+int(n)])
+		v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	}
 	return off, nil
@@ -609,27 +606,27 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 
 // SkipXDR checks the value in b at off, for other generated code; see package xdr.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
-	var err *xdr.Error
-	if xdr.Lacks(b, off, 4) {
-		return 0, xdr.Short(b, off, 4, "perf.ReadRes:Data")
+	if codec.Lacks(b, off, 4) {
+		return 0, codec.Short(b, off, 4, "perf.ReadRes:Data")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 67108864 {
-		return 0, xdr.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 67108864, "perf.ReadRes:Data")
 	}
 	ok := false
-	if c.Reinserts() {
-		if _, ok, err = c.Take(SiteReadResData, off, int(n)); err != nil {
-			return 0, xdr.In(err, "perf.ReadRes:Data")
+	if codec.Reinserts(codec.DecoderOf(c)) {
+		var fault *xdr.Error
+		if _, ok, fault = codec.Take(codec.DecoderOf(c), SiteReadResData, off, int(n)); fault != nil {
+			return 0, codec.In(fault, "perf.ReadRes:Data")
 		}
 	}
 	if !ok {
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, xdr.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "perf.ReadRes:Data")
 		}
-		if !xdr.ZeroPad(b, off, int(n)) && c.Refuses(xdr.CodePadding) {
-			return 0, xdr.Fail(xdr.CodePadding, off+int(n), xdr.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "perf.ReadRes:Data")
 		}
 		off += xdr.Padded(int(n))
 	}

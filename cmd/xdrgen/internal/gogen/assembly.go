@@ -126,6 +126,7 @@ func (g *gen) packageDoc() []string {
 // standardImports are what generated code may use besides other units.
 var standardImports = []struct{ path, name string }{
 	{xdrPath, "xdr"},
+	{codecPath, "codec"},
 	{"encoding/binary", "binary"},
 	{"iter", "iter"},
 	{"math", "math"},

@@ -243,10 +243,10 @@ func (g *gen) getBody(r *getter, d *ir.Decl, c codec) []jen.Code {
 		return g.body(r.code, t, nil)
 	}
 	enter := []jen.Code{
-		jen.If(jen.Err().Op(":=").Id(r.state).Dot("Enter").Call(jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
+		jen.If(jen.Err().Op(":=").Qual(codecPath, "Enter").Call(r.rules(), jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(jen.Lit(0), jen.Err())),
 	}
-	return g.body(append(enter, r.code...), t, jen.Id(r.state).Dot("Leave").Call())
+	return g.body(append(enter, r.code...), t, jen.Qual(codecPath, "Leave").Call(r.rules()))
 }
 
 // errPtr is the type of an error in check-only readers; encoders and decoders have

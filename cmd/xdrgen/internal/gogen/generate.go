@@ -7,8 +7,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// xdrPath is the runtime that generated code links against.
-const xdrPath = "github.com/rpcrdma/rpcrdma/runtime/xdr"
+// The packages that generated code links against: what its users see, and what only it calls.
+const (
+	xdrPath   = "github.com/rpcrdma/rpcrdma/runtime/xdr"
+	codecPath = xdrPath + "/codec"
+)
 
 // Options are the choices of one run.
 type Options struct {

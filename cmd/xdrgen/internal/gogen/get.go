@@ -45,10 +45,26 @@ func (g *gen) newChecker() *getter {
 	return &getter{g: g, vars: &local{}, state: "c", check: true, buf: "b", off: "off"}
 }
 
+// rules is the Checker that knows the rules.
+func (r *getter) rules() *jen.Statement {
+	if r.state == "c" {
+		return jen.Id("c")
+	}
+	return jen.Op("&").Id("d").Dot("Rules")
+}
+
+// decoder is the Decoder that has the items out of line; there may be none.
+func (r *getter) decoder() *jen.Statement {
+	if r.state == "c" {
+		return jen.Qual(codecPath, "DecoderOf").Call(jen.Id("c"))
+	}
+	return jen.Id("d")
+}
+
 // refuse returns the error where a rule is broken and is in force: leniency
 // costs nothing until then.
 func (r *getter) refuse(broken *jen.Statement, code string, err jen.Code) jen.Code {
-	return jen.If(broken.Op("&&").Id(r.state).Dot("Refuses").Call(jen.Qual(xdrPath, code))).Block(jen.Return(jen.Lit(0), err))
+	return jen.If(broken.Op("&&").Qual(codecPath, "Refuses").Call(r.rules(), jen.Qual(xdrPath, code))).Block(jen.Return(jen.Lit(0), err))
 }
 
 func (r *getter) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
@@ -176,8 +192,8 @@ func (r *getter) bytes(n int, v place) {
 	}
 	if pad != n {
 		c = append(c, func(w window) jen.Code {
-			return r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(w.whole(), jen.Lit(k), jen.Lit(n)), "CodePadding",
-				v.fail("CodePadding", r.at(k+n), jen.Qual(xdrPath, "PadBits").Call(w.whole(), jen.Lit(k), jen.Lit(n)), jen.Lit(0)))
+			return r.refuse(jen.Op("!").Qual(codecPath, "ZeroPad").Call(w.whole(), jen.Lit(k), jen.Lit(n)), "CodePadding",
+				v.fail("CodePadding", r.at(k+n), jen.Qual(codecPath, "PadBits").Call(w.whole(), jen.Lit(k), jen.Lit(n)), jen.Lit(0)))
 		})
 	}
 	r.take(pad, v, c...)
@@ -317,13 +333,13 @@ func (r *getter) inlineOpaque(n string, v place) {
 	r.stmt(
 		jen.If(pad.Op(">").Add(left)).Block(
 			jen.Return(jen.Lit(0), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
-		r.refuse(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()), "CodePadding",
+		r.refuse(jen.Op("!").Qual(codecPath, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()), "CodePadding",
 			v.fail("CodePadding", jen.Id(r.off).Op("+").Add(size()),
-				jen.Qual(xdrPath, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0))),
+				jen.Qual(codecPath, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0))),
 	)
 	if !r.check {
 		end := func() *jen.Statement { return jen.Id(r.off).Op("+").Add(size()) }
-		r.stmt(v.x().Op("=").Id("d").Dot("Bytes").Call(jen.Id(r.buf).Index(jen.Id(r.off).Op(":").Add(end()).Op(":").Add(end()))))
+		r.stmt(v.x().Op("=").Qual(codecPath, "Bytes").Call(jen.Id("d"), jen.Id(r.buf).Index(jen.Id(r.off).Op(":").Add(end()).Op(":").Add(end()))))
 	}
 	r.stmt(jen.Id(r.off).Op("+=").Qual(xdrPath, "Padded").Call(size()))
 }
@@ -331,7 +347,6 @@ func (r *getter) inlineOpaque(n string, v place) {
 // taken writes the choice between an item out of line, of size bytes, and the
 // inline one.
 func (r *getter) taken(v place, size *jen.Statement, inline []jen.Code, use func(data string) []jen.Code) {
-	r.g.needErr = true
 	data, ok := "_", r.vars.name("ok")
 	if !r.check {
 		data = r.vars.name("data")
@@ -339,11 +354,12 @@ func (r *getter) taken(v place, size *jen.Statement, inline []jen.Code, use func
 	}
 	r.stmt(
 		jen.Id(ok).Op(":=").False(),
-		jen.If(jen.Id(r.state).Dot("Reinserts").Call()).Block(
+		jen.If(jen.Qual(codecPath, "Reinserts").Call(r.decoder())).Block(
+			jen.Var().Id("fault").Add(errPtr()),
 			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id(r.state).Dot("Take").Call(v.site(), jen.Id(r.off), size),
-				jen.Err().Op("!=").Nil(),
-			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
+				jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")).Op("=").Qual(codecPath, "Take").Call(r.decoder(), v.site(), jen.Id(r.off), size),
+				jen.Id("fault").Op("!=").Nil(),
+			).Block(jen.Return(jen.Lit(0), v.wrap(id("fault")))),
 		),
 	)
 	if r.check {

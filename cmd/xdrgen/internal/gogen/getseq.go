@@ -48,21 +48,21 @@ func (r *getter) array(t *ir.Type, v place) {
 	// arrays whose elements have one size can be told from what is left.
 	buf, off := r.vars.name("bb"), r.vars.name("at")
 	data, ok := r.vars.name("data"), r.vars.name("ok")
-	r.g.needErr = true
 	taken := []jen.Code{jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Id(data), jen.Lit(0))}
 	nested := r.g.typeReducible(t.Elem)
 	if nested {
-		taken = append(taken, jen.Id(r.state).Dot("Within").Call(jen.True()))
+		taken = append(taken, jen.Qual(codecPath, "Within").Call(r.decoder(), jen.True()))
 	}
 	r.stmt(
 		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(r.buf), jen.Id(r.off)),
 		jen.Id(ok).Op(":=").False(),
-		jen.If(jen.Id(r.state).Dot("Reinserts").Call()).Block(
+		jen.If(jen.Qual(codecPath, "Reinserts").Call(r.decoder())).Block(
 			jen.Var().Id(data).Index().Byte(),
+			jen.Var().Id("fault").Add(errPtr()),
 			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Err()).Op("=").Id(r.state).Dot("TakeArray").Call(v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
-				jen.Err().Op("!=").Nil(),
-			).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
+				jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")).Op("=").Qual(codecPath, "TakeArray").Call(r.decoder(), v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
+				jen.Id("fault").Op("!=").Nil(),
+			).Block(jen.Return(jen.Lit(0), v.wrap(id("fault")))),
 			jen.If(jen.Id(ok)).Block(taken...),
 		),
 	)
@@ -70,7 +70,7 @@ func (r *getter) array(t *ir.Type, v place) {
 	q.buf, q.off = buf, off
 	q.elements(t, n, v)
 	if nested {
-		q.stmt(jen.If(jen.Id(ok)).Block(jen.Id(r.state).Dot("Within").Call(jen.False())))
+		q.stmt(jen.If(jen.Id(ok)).Block(jen.Qual(codecPath, "Within").Call(r.decoder(), jen.False())))
 	}
 	r.stmt(q.code...)
 	r.stmt(
@@ -89,15 +89,15 @@ func (r *getter) elements(t *ir.Type, n string, v place) {
 			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
 				jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(int(least))))))
 	} else {
-		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op(">").Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())).Block(
+		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(r.rules()))).Block(
 			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
-				jen.Uint64().Call(jen.Id(r.state).Dot("MaxElements").Call())))))
+				jen.Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(r.rules()))))))
 	}
 	if r.check {
 		r.passElements(t.Elem, n, v)
 		return
 	}
-	r.fallible(nil, jen.Qual(xdrPath, "Resize").Call(jen.Id("d"), v.addr(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+	r.fallible(nil, jen.Qual(codecPath, "Resize").Call(jen.Id("d"), v.addr(), jen.Int().Call(jen.Id(n)), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
 	r.loop(t, v, t.Elem.Size.Fixed())
 }
 
@@ -113,7 +113,7 @@ func (r *getter) optional(t *ir.Type, v place) {
 		present = r.block(func(q *getter) { q.get(t.Elem, v) })
 	case pointerOptional(t):
 		present = r.block(func(q *getter) {
-			q.fallible(v.x(), jen.Qual(xdrPath, "New").Types(r.g.goType(t.Elem)).Call(jen.Id("d"), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
+			q.fallible(v.x(), jen.Qual(codecPath, "New").Types(r.g.goType(t.Elem)).Call(jen.Id("d"), jen.Lit(r.g.memOf(t.Elem).size), jen.Id(r.off)), v)
 			q.get(t.Elem, v)
 		})
 		absent = []jen.Code{v.x().Op("=").Nil()}
@@ -161,9 +161,9 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 	r.stmt(jen.List(jen.Id(s), jen.Id(i)).Op(":=").List(v.x().Index(jen.Op(":").Cap(v.x())), jen.Lit(0)))
 	last := r.vars.name("p")
 	body := r.block(func(q *getter) {
-		extend := jen.Qual(xdrPath, "Extend").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.off))
+		extend := jen.Qual(codecPath, "Extend").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.off))
 		if wire := declSize(node); wire.Fixed() {
-			extend = jen.Qual(xdrPath, "ExtendFixed").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.buf), jen.Id(r.off), jen.Lit(int(wire.Min)+4))
+			extend = jen.Qual(codecPath, "ExtendFixed").Call(jen.Id("d"), v.addr(), jen.Lit(size), jen.Id(r.buf), jen.Id(r.off), jen.Lit(int(wire.Min)+4))
 		}
 		grow := r.sub()
 		grow.fallible(jen.Id(s), extend, v)
@@ -182,7 +182,7 @@ func (r *getter) list(node *ir.Decl, v place, head bool) {
 // whileMore writes the loop over a list: more is the word that leads on. Where
 // it must be 1, nothing but it is tested in the loop.
 func (r *getter) whileMore(more string, v place, body []jen.Code) []jen.Code {
-	lenient := jen.Id(more).Op(">").Lit(1).Op("&&").Op("!").Id(r.state).Dot("Refuses").Call(jen.Qual(xdrPath, "CodeBool"))
+	lenient := jen.Id(more).Op(">").Lit(1).Op("&&").Op("!").Qual(codecPath, "Refuses").Call(r.rules(), jen.Qual(xdrPath, "CodeBool"))
 	return []jen.Code{
 		jen.For(jen.Id(more).Op("==").Lit(1).Op("||").Add(lenient)).Block(body...),
 		jen.If(jen.Id(more).Op("!=").Lit(0)).Block(

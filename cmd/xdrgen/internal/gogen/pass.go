@@ -104,7 +104,7 @@ func (p *passer) pass(t *ir.Type) {
 	case ir.FixedOpaque:
 		p.bytes(int(t.Len))
 	case ir.Opaque, ir.String:
-		p.move(jen.Qual(xdrPath, "PassOpaque").Call(jen.Id("b"), jen.Id("off"), bound32(t)))
+		p.move(jen.Qual(codecPath, "PassOpaque").Call(jen.Id("b"), jen.Id("off"), bound32(t)))
 	case ir.FixedArray:
 		if p.g.steps(t) >= 0 {
 			for range t.Len {
@@ -156,7 +156,7 @@ func (p *passer) bytes(n int) {
 	if p.n > 0 && p.n+pad > largeRun {
 		p.flush()
 	}
-	p.take(pad, p.unless(jen.Op("!").Qual(xdrPath, "ZeroPad").Call(jen.Id("w"), jen.Lit(p.n), jen.Lit(n))))
+	p.take(pad, p.unless(jen.Op("!").Qual(codecPath, "ZeroPad").Call(jen.Id("w"), jen.Lit(p.n), jen.Lit(n))))
 }
 
 // presence passes a presence word and returns the variable that holds it.
@@ -193,7 +193,7 @@ func (p *passer) count(t *ir.Type) string {
 	if least := int(t.Elem.Size.Min); least > 0 {
 		p.stmt(p.unless(wide().Op("*").Lit(least).Op(">").Uint64().Call(jen.Len(jen.Id("b")).Op("-").Id("off"))))
 	} else {
-		p.stmt(p.unless(wide().Op(">").Uint64().Call(jen.New(jen.Qual(xdrPath, "Checker")).Dot("MaxElements").Call())))
+		p.stmt(p.unless(wide().Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(jen.New(jen.Qual(xdrPath, "Checker"))))))
 	}
 	return n
 }
@@ -280,7 +280,7 @@ func (p *passer) within(d *ir.Decl) {
 
 // skip passes a value by its own check-only reader.
 func (p *passer) skip(d *ir.Decl) {
-	p.move(jen.Qual(xdrPath, "Passed").Call(
+	p.move(jen.Qual(codecPath, "Passed").Call(
 		jen.Parens(jen.Op("*").Add(p.g.declType(d))).Call(jen.Nil()).Dot("SkipXDR").Call(
 			jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Id("off"))))
 }

@@ -88,10 +88,10 @@ func (p *putter) flush() {
 			size.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
 		}
 	}
-	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(xdrPath, "Full").Call())))
+	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(codecPath, "Full").Call())))
 	for _, s := range span {
 		if s.data != nil {
-			p.stmt(jen.Id(p.off).Op("=").Qual(xdrPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
+			p.stmt(jen.Id(p.off).Op("=").Qual(codecPath, "PutOpaque").Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
 			continue
 		}
 		p.stmt(windowed(p.buf, p.off, s.n, &p.w, s.run)...)
@@ -119,7 +119,7 @@ func (p *putter) hyper(v jen.Code) {
 func (p *putter) put(t *ir.Type, v place) {
 	switch t.Kind {
 	case ir.Bool:
-		p.word(jen.Qual(xdrPath, "Word").Call(v.x()))
+		p.word(jen.Qual(codecPath, "Word").Call(v.x()))
 	case ir.Int:
 		p.word(jen.Uint32().Call(v.x()))
 	case ir.Uint:
@@ -269,8 +269,8 @@ func (p *putter) opaque(t *ir.Type, v place) {
 	p.flush()
 	inline := p.block(func(q *putter) { q.span = append(q.span, stretch{data: v.x}) })
 	p.stmt(
-		jen.If(jen.Id("e").Dot("Reduces").Call(v.site(), jen.Len(v.x()))).Block(
-			jen.Id("e").Dot("Leave").Call(v.site(), jen.Id(p.off), v.x()),
+		jen.If(jen.Qual(codecPath, "Reduces").Call(jen.Id("e"), v.site(), jen.Len(v.x()))).Block(
+			jen.Qual(codecPath, "LeaveOut").Call(jen.Id("e"), v.site(), jen.Id(p.off), v.x()),
 		).Else().Block(inline...),
 	)
 }
@@ -313,7 +313,7 @@ func (p *putter) array(t *ir.Type, v place) {
 	p.stmt(s.code...)
 	p.stmt(
 		jen.List(jen.Id(buf), jen.Id(off)).Op(":=").List(jen.Id(p.buf), jen.Id(p.off)),
-		jen.Id(left).Op(":=").Id("e").Dot("Reduces").Call(site(), jen.Id(size)),
+		jen.Id(left).Op(":=").Qual(codecPath, "Reduces").Call(jen.Id("e"), site(), jen.Id(size)),
 		jen.If(jen.Id(left)).Block(
 			jen.List(jen.Id(buf), jen.Id(off)).Op("=").List(jen.Make(jen.Index().Byte(), jen.Id(size)), jen.Lit(0)),
 		),
@@ -327,20 +327,20 @@ func (p *putter) array(t *ir.Type, v place) {
 	}
 	p.stmt(q.code...)
 	p.stmt(jen.If(jen.Id(left)).Block(
-		jen.Id("e").Dot("Leave").Call(site(), jen.Id(p.off), jen.Id(buf)),
+		jen.Qual(codecPath, "LeaveOut").Call(jen.Id("e"), site(), jen.Id(p.off), jen.Id(buf)),
 	).Else().Block(jen.Id(p.off).Op("=").Id(off)))
 }
 
 func (p *putter) optional(t *ir.Type, v place) {
 	if pointerOptional(t) {
-		p.word(jen.Qual(xdrPath, "Word").Call(v.x().Op("!=").Nil()))
+		p.word(jen.Qual(codecPath, "Word").Call(v.x().Op("!=").Nil()))
 		p.flush()
 		body := p.block(func(q *putter) { q.put(t.Elem, v) })
 		p.stmt(jen.If(v.x().Op("!=").Nil()).Block(body...))
 		return
 	}
 	present := v.x.dot("Present")
-	p.word(jen.Qual(xdrPath, "Word").Call(present()))
+	p.word(jen.Qual(codecPath, "Word").Call(present()))
 	p.flush()
 	inner := v
 	inner.x = v.x.dot("Value")

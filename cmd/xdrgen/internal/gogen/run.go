@@ -105,7 +105,7 @@ func (p place) locate(name string, args ...jen.Code) *jen.Statement {
 	for _, u := range ups {
 		args = append(args, u.index())
 	}
-	return jen.Qual(xdrPath, name).Call(args...)
+	return jen.Qual(codecPath, name).Call(args...)
 }
 
 // binary.BigEndian, which compiles to one load or store with a byte swap.
@@ -133,7 +133,7 @@ func getArray(v place, n int, w jen.Code) jen.Code {
 
 // lacks is the condition that n bytes at off are not there.
 func lacks(buf, off string, n *jen.Statement) *jen.Statement {
-	return jen.Qual(xdrPath, "Lacks").Call(jen.Id(buf), jen.Id(off), n)
+	return jen.Qual(codecPath, "Lacks").Call(jen.Id(buf), jen.Id(off), n)
 }
 
 const (

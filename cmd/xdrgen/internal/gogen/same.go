@@ -63,7 +63,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 		recv().Id("failXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Err().Op("*").Qual(xdrPath, "Error")).
 			Params(jen.Int(), jen.Error()).Block(
 			jen.If(jen.Id("e").Op("==").Nil()).Block(jen.Return(jen.Lit(0), jen.Err())),
-			jen.If(jen.Err().Op(":=").Id("e").Dot("More").Call(jen.Err(), jen.Id("v").Dot("XDRSize").Call()), jen.Err().Op("!=").Nil()).Block(
+			jen.If(jen.Err().Op(":=").Qual(codecPath, "More").Call(jen.Id("e"), jen.Err(), jen.Id("v").Dot("XDRSize").Call()), jen.Err().Op("!=").Nil()).Block(
 				jen.Return(jen.Id("e").Dot("Off"), jen.Err())),
 			jen.Return(jen.Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off"))),
 		)
@@ -71,7 +71,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 
 	var amplify []jen.Code
 	if kind.amplified {
-		amplify = []jen.Code{jen.Id("d").Dot("Amplify").Call(jen.Id(name + "Amplification"))}
+		amplify = []jen.Code{jen.Qual(codecPath, "Amplify").Call(jen.Id("d"), jen.Id(name+"Amplification"))}
 	}
 	f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
 	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Params(jen.Err().Error()).Block(append(amplify,
@@ -87,8 +87,8 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
 		jen.Id("room").Op(":=").Id("b").Index(jen.Op(":").Cap(jen.Id("b"))),
 		put(":="),
-		jen.If(jen.Err().Op("==").Qual(xdrPath, "Full").Call()).Block(
-			jen.Id("room").Op("=").Qual(xdrPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
+		jen.If(jen.Err().Op("==").Qual(codecPath, "Full").Call()).Block(
+			jen.Id("room").Op("=").Qual(codecPath, "Grow").Call(jen.Id("b"), jen.Id("v").Dot("XDRSize").Call()),
 			put("="),
 		),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("b"), jen.Err())),
@@ -118,9 +118,8 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 // reducedBody makes room first: where items may leave the stream, trying is not free.
 func reducedBody() []jen.Code {
 	return []jen.Code{
-		jen.If(jen.Id("n").Op(":=").Id("v").Dot("ReducedXDRSize").Call(jen.Id("e")), jen.Op("!").Id("e").Dot("Fits").Call(jen.Id("n"))).Block(
-			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("n")), jen.Err().Op("!=").Nil()).Block(
-				jen.Return(jen.Err()))),
+		jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))), jen.Err().Op("!=").Nil()).Block(
+			jen.Return(jen.Err())),
 		jen.List(jen.Id("off"), jen.Err()).Op(":=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off")),
 		jen.If(jen.Err().Op("==").Nil()).Block(jen.Id("e").Dot("Off").Op("=").Id("off")),
 		jen.Return(jen.Err()),

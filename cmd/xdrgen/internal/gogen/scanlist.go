@@ -58,7 +58,7 @@ func (w *scan) array(t *ir.Type) []jen.Code {
 	if least := int(t.Elem.Size.Min); least > 0 {
 		wrong.Op("*").Lit(least).Op(">").Uint64().Call(jen.Len(jen.Id("b")).Op("-").Id("off"))
 	} else {
-		wrong.Op(">").Uint64().Call(jen.New(jen.Qual(xdrPath, "Checker")).Dot("MaxElements").Call())
+		wrong.Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(jen.New(jen.Qual(xdrPath, "Checker"))))
 	}
 	size := -1
 	if t.Elem.Size.Fixed() && w.g.steps(t.Elem) >= 0 {
@@ -126,7 +126,7 @@ func (w *scan) linked(t *ir.Type) []jen.Code {
 
 // leadWord reads the word that a list or array begins with into a variable.
 func leadWord(name, op string) jen.Code {
-	return jen.List(jen.Id(name), jen.Id("off")).Op(op).Qual(xdrPath, "LeadWord").Call(jen.Id("b"), jen.Id("off"))
+	return jen.List(jen.Id(name), jen.Id("off")).Op(op).Qual(codecPath, "LeadWord").Call(jen.Id("b"), jen.Id("off"))
 }
 
 // element is the code that passes an element of size bytes, or of no fixed size, and

@@ -68,10 +68,10 @@ func (w *scan) begin() {
 	v.Commentf("// %s reads the lists of a %s in one pass, in their order on the wire, and checks what", w.name, w.of)
 	v.Comment("// it passes. Where something is wrong no more elements come: End or Err says what it is. See")
 	v.Comment("// package xdr.")
-	v.Type().Id(w.name).Struct(jen.Id("in").Qual(xdrPath, "Scan"))
+	v.Type().Id(w.name).Struct(jen.Id("in").Qual(codecPath, "Scan"))
 	v.Commentf("// %s begins a scan of the %s at the front of b.", w.maker, w.of)
 	v.Func().Id(w.maker).Params(jen.Id("b").Index().Byte()).Id(w.name).Block(
-		jen.Return(jen.Id(w.name).Values(jen.Id("in").Op(":").Qual(xdrPath, "Scan").Values(jen.Id("B").Op(":").Id("b")))))
+		jen.Return(jen.Id(w.name).Values(jen.Id("in").Op(":").Qual(codecPath, "Scan").Values(jen.Id("B").Op(":").Id("b")))))
 }
 
 // method begins a method of the scan.

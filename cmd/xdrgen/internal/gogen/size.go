@@ -30,7 +30,7 @@ func (s *sizer) size(t *ir.Type, v place) {
 		s.fixed += 4
 		padded := jen.Qual(xdrPath, "Padded").Call(jen.Len(v.x()))
 		if site := v.site; site != nil && s.g.sizing {
-			s.stmt(jen.If(jen.Op("!").Id("e").Dot("Reduces").Call(site(), jen.Len(v.x()))).Block(
+			s.stmt(jen.If(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), site(), jen.Len(v.x()))).Block(
 				jen.Id(s.sum).Op("+=").Add(padded)))
 			return
 		}
@@ -68,7 +68,7 @@ func (s *sizer) reducedArray(t *ir.Type, v place) {
 	s.g.sizing = true
 	s.stmt(jen.Id(whole.sum).Op(":=").Lit(0))
 	s.stmt(whole.code...)
-	s.branch(jen.Op("!").Id("e").Dot("Reduces").Call(v.site(), jen.Id(whole.sum)), func(q *sizer) {
+	s.branch(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), v.site(), jen.Id(whole.sum)), func(q *sizer) {
 		if s.g.typeReducible(t.Elem) {
 			q.loop(t.Elem, v)
 		} else {

@@ -48,7 +48,7 @@ func (g *gen) skip(t *ir.Type, buf string, at position) position {
 		return skipCall("SkipOpaque", buf, at)
 	case ir.FixedArray:
 		return position{x: func() *jen.Statement {
-			return jen.Qual(xdrPath, "SkipElements").Call(at.expr(), jen.Lit(int(u.Len)), g.stepOver(u.Elem, buf)())
+			return jen.Qual(codecPath, "SkipElements").Call(at.expr(), jen.Lit(int(u.Len)), g.stepOver(u.Elem, buf)())
 		}}
 	case ir.Array:
 		if u.Elem.Size.Fixed() {
@@ -92,7 +92,7 @@ func skipCall(name, buf string, at position, more ...expr) position {
 		for _, m := range more {
 			args = append(args, m())
 		}
-		return jen.Qual(xdrPath, name).Call(args...)
+		return jen.Qual(codecPath, name).Call(args...)
 	}}
 }
 
@@ -122,7 +122,7 @@ func (g *gen) skipList(t *ir.Type, buf string, at position) position {
 // skipDecl is skip by the type's own check-only reader.
 func (g *gen) skipDecl(d *ir.Decl, buf string, at position) position {
 	return position{x: func() *jen.Statement {
-		return jen.Qual(xdrPath, "Skip").Call(
+		return jen.Qual(codecPath, "Skip").Call(
 			jen.Parens(jen.Op("*").Add(g.declType(d))).Call(jen.Nil()).Dot("SkipXDR").Call(jen.Nil(), jen.Id(buf), at.expr()))
 	}}
 }

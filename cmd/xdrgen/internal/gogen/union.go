@@ -155,7 +155,7 @@ func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
 		if resolve(t).Kind != ir.Bool { // a type of its own
 			x = jen.Bool().Call(x)
 		}
-		return jen.Uint64().Call(jen.Qual(xdrPath, "Word").Call(x))
+		return jen.Uint64().Call(jen.Qual(codecPath, "Word").Call(x))
 	}
 	return jen.Uint64().Call(jen.Uint32().Call(disc()))
 }

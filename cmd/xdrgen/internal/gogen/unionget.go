@@ -36,10 +36,10 @@ func (g *gen) getUnion(r *getter, d *ir.Decl, v place) {
 func (g *gen) newArm(r *getter, d *ir.Decl, a *ir.Arm, v place) {
 	arm, size := g.field(v, a.Field), jen.Lit(g.memOf(a.Field.Type).size)
 	if d.Recursive {
-		r.fallible(arm.x(), jen.Qual(xdrPath, "New").Types(g.goType(a.Field.Type)).Call(jen.Id("d"), size, jen.Id(r.off)), arm)
+		r.fallible(arm.x(), jen.Qual(codecPath, "New").Types(g.goType(a.Field.Type)).Call(jen.Id("d"), size, jen.Id(r.off)), arm)
 		return
 	}
-	r.fallible(nil, jen.Qual(xdrPath, "Arm").Call(jen.Id("d"), arm.addr(), size, jen.Id(r.off)), arm)
+	r.fallible(nil, jen.Qual(codecPath, "Arm").Call(jen.Id("d"), arm.addr(), size, jen.Id(r.off)), arm)
 }
 
 // checkArms reads the discriminant, and does with the arm what arm says.

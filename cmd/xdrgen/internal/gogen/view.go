@@ -113,7 +113,7 @@ func (g *gen) viewReturn(t *ir.Type, at position) []jen.Code {
 		return []jen.Code{jen.Return(g.viewValue(t, "v", at))}
 	}
 	return []jen.Code{
-		jen.If(jen.Qual(xdrPath, "Uint32").Call(jen.Id("v"), at.expr()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
+		jen.If(jen.Qual(codecPath, "Uint32").Call(jen.Id("v"), at.expr()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
 		jen.Return(g.viewValue(u.Elem, "v", at.plus(4)), jen.True()),
 	}
 }
@@ -151,7 +151,7 @@ func (g *gen) viewName(d *ir.Decl) *jen.Statement {
 func (g *gen) viewValue(t *ir.Type, buf string, at position) *jen.Statement {
 	t = resolve(t)
 	u := t.Underlying()
-	read := func(name string) *jen.Statement { return jen.Qual(xdrPath, name).Call(jen.Id(buf), at.expr()) }
+	read := func(name string) *jen.Statement { return jen.Qual(codecPath, name).Call(jen.Id(buf), at.expr()) }
 	as := func(x *jen.Statement) *jen.Statement { return g.goType(t).Call(x) }
 	switch u.Kind {
 	case ir.Bool:
@@ -188,7 +188,7 @@ func (g *gen) viewValue(t *ir.Type, buf string, at position) *jen.Statement {
 	case ir.String:
 		return as(read("ViewOpaque"))
 	case ir.Optional:
-		return jen.Qual(xdrPath, "ViewOptional").Call(jen.Id(buf), at.expr(),
+		return jen.Qual(codecPath, "ViewOptional").Call(jen.Id(buf), at.expr(),
 			jen.Func().Params(jen.Id("off").Int()).Add(g.viewType(u.Elem)).Block(jen.Return(g.viewValue(u.Elem, buf, variable("off")))))
 	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
 		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at.expr()) }}})
@@ -236,7 +236,7 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	}
 	yield := jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value())).Block(jen.Return())
 	next := jen.Id("off").Op("=").Add(skip())
-	word := func() *jen.Statement { return jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), jen.Id("off")) }
+	word := func() *jen.Statement { return jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), jen.Id("off")) }
 	if t.Kind == ir.Array {
 		at.fixed += 4 // the count
 	}
@@ -251,7 +251,7 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	case ir.FixedArray:
 		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Lit(int(t.Len))).Block(yield, next))
 	case ir.Array:
-		count := jen.Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), jen.Id("off").Op("-").Lit(4)))
+		count := jen.Int().Call(jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), jen.Id("off").Op("-").Lit(4)))
 		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Add(count)).Block(yield, next))
 	case ir.ListOf:
 		body = append(body, jen.For(jen.Id("i").Op(":=").Lit(0), word().Op("!=").Lit(0), jen.Id("i").Op("++")).Block(
@@ -271,7 +271,7 @@ func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
 	size, code := fixedLen(t.Elem), at.code()
 	from, n := at.position(), expr(func() *jen.Statement { return jen.Lit(int(t.Len)) })
 	if t.Kind == ir.Array {
-		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(xdrPath, "Uint32").Call(jen.Id(buf), from.expr())))
+		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), from.expr())))
 		from, n = from.plus(4), id("n")
 	}
 	times := func(x expr) *jen.Statement {

@@ -1,4 +1,4 @@
-package xdr_test
+package codec
 
 import (
 	"errors"
@@ -19,13 +19,13 @@ func TestLeave(t *testing.T) {
 		n    int
 		want bool
 	}{{"a", 5, true}, {"b", 100, true}, {"a", 4, false}, {"a", 0, false}, {"c", 100, false}} {
-		if got := e.Reduces(tt.site, tt.n); got != tt.want {
+		if got := Reduces(e, tt.site, tt.n); got != tt.want {
 			t.Errorf("%d bytes of %s leave the stream: %v", tt.n, tt.site, got)
 		}
 	}
-	e.Leave("a", 4, make([]byte, 5))
-	e.Leave("b", 8, make([]byte, 7))
-	e.Leave("a", 12, make([]byte, 8))
+	LeaveOut(e, "a", 4, make([]byte, 5))
+	LeaveOut(e, "b", 8, make([]byte, 7))
+	LeaveOut(e, "a", 12, make([]byte, 8))
 	want := []uint64{40 + 4, 40 + 8 + 8, 40 + 12 + 8 + 8}
 	for i, it := range e.Items() {
 		if it.Position != want[i] {
@@ -50,18 +50,18 @@ func TestTake(t *testing.T) {
 				case "placed":
 					d.ExpectAt(0, items)
 				}
-				data, ok, err := d.Take("a", 4, n)
+				data, ok, err := Take(d, "a", 4, n)
 				fits := length == n || length == xdr.Padded(n)
 				switch {
 				case n == 0 && mode != "order":
-					if ok || err != nil || !d.Reinserts() {
+					if ok || err != nil || !Reinserts(d) {
 						t.Errorf("%s: an empty item takes a chunk of %d bytes: %v", mode, length, err)
 					}
 				case !fits:
 					if !errors.Is(err, xdr.ErrChunk) {
 						t.Errorf("%s: a chunk of %d bytes for an item of %d: %v", mode, length, n, err)
 					}
-				case err != nil || ok != (mode != "placed") || ok && len(data) != n || d.Reinserts():
+				case err != nil || ok != (mode != "placed") || ok && len(data) != n || Reinserts(d):
 					t.Errorf("%s: a chunk of %d bytes for an item of %d: %d bytes, %v, %v", mode, length, n, len(data), ok, err)
 				}
 			}
@@ -74,20 +74,20 @@ func TestWithin(t *testing.T) {
 	d := xdr.NewDecoder(make([]byte, 64), nil)
 	d.ReinsertInOrder([]xdr.Site{"a"}, []xdr.Item{{Site: "a", Data: make([]byte, 4)}})
 	for _, within := range []bool{true, false} {
-		if d.Within(within); d.Reinserts() == within {
-			t.Errorf("within %v: looks for items: %v", within, d.Reinserts())
+		if Within(d, within); Reinserts(d) == within {
+			t.Errorf("within %v: looks for items: %v", within, Reinserts(d))
 		}
 	}
 }
 
 // Each leniency is for its own rule.
 func TestLenientOneByOne(t *testing.T) {
-	codes := []xdr.Code{xdr.CodePadding, xdr.CodeBool, xdr.CodeEnum, xdr.CodeTrailing, xdr.CodeChunk, xdr.CodeMemory, xdr.CodeBound}
-	for i, l := range []xdr.Lenient{{Padding: true}, {Booleans: true}, {Enums: true}, {Trailing: true}} {
+	codes := []xdr.Code{xdr.CodePadding, xdr.CodeBool, xdr.CodeEnum, xdr.CodeChunk, xdr.CodeMemory, xdr.CodeBound}
+	for i, l := range []xdr.Lenient{{Padding: true}, {Booleans: true}, {Enums: true}} {
 		d := xdr.NewDecoder(nil, &xdr.DecoderOptions{Lenient: l})
 		for j, code := range codes {
-			if d.Refuses(code) != (i != j) {
-				t.Errorf("%+v: refuses %v: %v", l, code, d.Refuses(code))
+			if Refuses(&d.Rules, code) != (i != j) {
+				t.Errorf("%+v: refuses %v: %v", l, code, Refuses(&d.Rules, code))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func TestZeroPad(t *testing.T) {
 		for at := range 12 {
 			b := make([]byte, 16)
 			b[2+at] = 0x80
-			if got, want := xdr.ZeroPad(b, 2, n), at < n || at >= xdr.Padded(n); got != want {
+			if got, want := ZeroPad(b, 2, n), at < n || at >= xdr.Padded(n); got != want {
 				t.Errorf("%d bytes, byte %d is not 0: %v", n, at, got)
 			}
 		}

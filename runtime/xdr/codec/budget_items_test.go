@@ -1,4 +1,4 @@
-package xdr_test
+package codec
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func TestBudgetOfItems(t *testing.T) {
 			d := xdr.NewDecoder(input, nil)
 			tt.place(d)
 			var s []byte
-			err := xdr.Resize(d, &s, n, 1, 0)
+			err := Resize(d, &s, n, 1, 0)
 			if n == budget && err != nil || n > budget && !errors.Is(err, xdr.ErrMemory) {
 				t.Errorf("%s: %d bytes of a budget of %d: %v", name, n, budget, err)
 			}

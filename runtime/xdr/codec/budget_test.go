@@ -1,4 +1,4 @@
-package xdr_test
+package codec
 
 import (
 	"errors"
@@ -27,13 +27,13 @@ func TestAmplify(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			take := func(size int) error {
 				d := xdr.NewDecoder(make([]byte, 2*n), tt.opt)
-				d.Amplify(1000)
+				Amplify(d, 1000)
 				d.Reset(make([]byte, n)) // forgets it
 				for _, r := range tt.rate {
-					d.Amplify(r)
+					Amplify(d, r)
 				}
 				var s []byte
-				return xdr.Resize(d, &s, 1, size, 0)
+				return Resize(d, &s, 1, size, 0)
 			}
 			if err := take(tt.want); err != nil {
 				t.Errorf("%d bytes: %v", tt.want, err)

@@ -1,18 +1,20 @@
-package xdr
+package codec
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // A message's opaque data is copied into two arenas at most, however many items.
 func TestCopyingUsesTwoArenas(t *testing.T) {
 	b := make([]byte, 4096)
 	n := testing.AllocsPerRun(100, func() {
-		var d Decoder
+		var d xdr.Decoder
 		d.Reset(b)
 		for i := 0; i < len(b); i += 64 {
-			d.Bytes(b[i : i+64 : i+64])
+			Bytes(&d, b[i:i+64:i+64])
 		}
 	})
 	if n != 2 {
@@ -24,16 +26,16 @@ func TestCopyingUsesTwoArenas(t *testing.T) {
 // one for the large item once more.
 func TestSecondArenaIsForTheRest(t *testing.T) {
 	b := make([]byte, 3000)
-	var d Decoder
+	var d xdr.Decoder
 	d.Reset(b)
-	d.Bytes(b[:2000:2000])
-	d.Bytes(b[2000:2900:2900])
-	if n := len(d.whole); n != 1000+spare(3000) {
+	Bytes(&d, b[:2000:2000])
+	Bytes(&d, b[2000:2900:2900])
+	if n := len(d.Whole); n != 1000+spare(3000) {
 		t.Errorf("the second arena has room for %d bytes, 1000 were left", n)
 	}
 	d.Reset(b)
-	d.Bytes(b[:10:10])
-	if n := len(d.whole); n != 1000+spare(3000) {
+	Bytes(&d, b[:10:10])
+	if n := len(d.Whole); n != 1000+spare(3000) {
 		t.Errorf("after Reset the first arena has room for %d bytes, want a third of 3000", n)
 	}
 }
@@ -41,11 +43,11 @@ func TestSecondArenaIsForTheRest(t *testing.T) {
 // A Decoder that is recycled uses one arena again, once it is large enough.
 func TestRecycle(t *testing.T) {
 	b := make([]byte, 4096)
-	d := NewDecoder(nil, nil)
+	d := xdr.NewDecoder(nil, nil)
 	read := func(n int) (items [][]byte) {
 		d.Recycle(b[:n])
 		for i := 0; i < n; i += 64 {
-			items = append(items, d.Bytes(b[i:i+64:i+64]))
+			items = append(items, Bytes(d, b[i:i+64:i+64]))
 		}
 		return items
 	}
@@ -54,17 +56,17 @@ func TestRecycle(t *testing.T) {
 	if &small[0][0] != &large[0][0] || &small[15][63] != &large[15][63] {
 		t.Error("a recycled decoder does not use its arena again")
 	}
-	if n := testing.AllocsPerRun(10, func() { d.Recycle(b); d.Bytes(b[:4000:4000]); d.Bytes(b[4000:4096:4096]) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { d.Recycle(b); Bytes(d, b[:4000:4000]); Bytes(d, b[4000:4096:4096]) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
 	d.Reset(b)
-	if p := d.Bytes(b[:64:64]); &p[0] == &large[0][0] {
+	if p := Bytes(d, b[:64:64]); &p[0] == &large[0][0] {
 		t.Error("after Reset the arena belongs to the values, and is used again")
 	}
 	d.Recycle(b[:2048])
 	d.Recycle(b)
-	d.Bytes(b[:64:64])
-	if n := len(d.whole); n != 4096+spare(4096) {
+	Bytes(d, b[:2048:2048])
+	if n := len(d.Whole); n != 4096+spare(4096) {
 		t.Errorf("an arena of %d bytes for an input of 4096", n)
 	}
 }
@@ -72,9 +74,9 @@ func TestRecycle(t *testing.T) {
 // A Decoder in aliasing mode that is recycled is only reset.
 func TestRecycleAliasing(t *testing.T) {
 	b := []byte("abcdefgh")
-	d := NewDecoder(b, &DecoderOptions{Alias: true})
+	d := xdr.NewDecoder(b, &xdr.DecoderOptions{Alias: true})
 	d.Recycle(b)
-	if p := d.Bytes(d.Buf[:4:4]); &p[0] != &b[0] || d.whole != nil {
+	if p := Bytes(d, d.Buf[:4:4]); &p[0] != &b[0] || d.Whole != nil {
 		t.Error("it copies")
 	}
 }
@@ -86,15 +88,15 @@ func TestWideDataInTheArena(t *testing.T) {
 	for i := range b {
 		b[i] = byte(i * 7)
 	}
-	d := NewDecoder(nil, nil)
+	d := xdr.NewDecoder(nil, nil)
 	read := func() {
 		d.Recycle(b)
 		for i, n := 0, 1; i+n <= len(b); i, n = i+n, n*3%9973+n%2 {
-			p := d.Bytes(b[i : i+n : i+n])
+			p := Bytes(d, b[i:i+n:i+n])
 			if !bytes.Equal(p, b[i:i+n]) || cap(p) != n {
 				t.Fatalf("%d bytes at %d are not copied, or have a capacity of %d", n, i, cap(p))
 			}
-			if at := len(d.whole) - len(d.arena) - n; n >= wide && at%16 != 8 {
+			if at := len(d.Whole) - len(d.Arena) - n; n >= wide && at%16 != 8 {
 				t.Fatalf("%d bytes at %d begin at %d of the arena", n, i, at)
 			}
 		}
@@ -104,7 +106,7 @@ func TestWideDataInTheArena(t *testing.T) {
 	}
 	for _, n := range []int{wide, largeData - 1, largeData, largeData + 1} {
 		d.Reset(b[:n])
-		if p := d.Bytes(b[:n:n]); !bytes.Equal(p, b[:n]) || len(p) != n || cap(p) != n {
+		if p := Bytes(d, b[:n:n]); !bytes.Equal(p, b[:n]) || len(p) != n || cap(p) != n {
 			t.Errorf("%d bytes alone are not copied", n)
 		}
 	}

@@ -1,0 +1,71 @@
+package codec
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Lacks reports whether b does not have n bytes at off. Written in this form, the condition
+// makes the compiler drop the bounds checks of b[off:off+n].
+func Lacks(b []byte, off, n int) bool { return off < 0 || off > len(b)-n }
+
+// More makes room for n bytes if err says that the buffer is full. It returns any other err.
+func More(e *xdr.Encoder, err *xdr.Error, n int) error {
+	if err != full || n <= len(e.Buf)-e.Off {
+		return err
+	}
+	return e.Grow(n)
+}
+
+// Grow returns b extended by n bytes of undefined content.
+func Grow(b []byte, n int) []byte {
+	if n > cap(b)-len(b) {
+		b = slices.Grow(b, n)
+	}
+	return b[:len(b)+n]
+}
+
+// Word returns a boolean or presence word (RFC 4506 §4.4).
+func Word(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// PutOpaque writes data and its padding into b at off and returns the next offset. The caller
+// has checked that there is room.
+func PutOpaque[T ~[]byte](b []byte, off int, data T) int {
+	n := len(data)
+	end := off + xdr.Padded(n)
+	w := b[off:end:end]
+	if len(w) != n {
+		binary.BigEndian.PutUint32(w[len(w)-4:], 0)
+	}
+	copy(w, data)
+	return end
+}
+
+// Reduces reports whether e leaves an item of n bytes at site s out of line. e may be nil.
+func Reduces(e *xdr.Encoder, s xdr.Site, n int) bool {
+	return e != nil && len(e.Offered.Sites) != 0 && reduces(e, s, n)
+}
+
+func reduces(e *xdr.Encoder, s xdr.Site, n int) bool {
+	return n > 0 && n >= e.Offered.Min && slices.Contains(e.Offered.Sites, s)
+}
+
+// LeaveOut records an item left out of line. Its bytes would have begun at offset off of the
+// buffer.
+func LeaveOut(e *xdr.Encoder, s xdr.Site, off int, data []byte) {
+	e.Left = append(e.Left, xdr.Item{
+		Site:     s,
+		Position: e.Base + uint64(off-e.Start) + e.Removed,
+		Inline:   off,
+		Data:     data,
+	})
+	// R57: the roundup bytes leave the stream with the item.
+	e.Removed += uint64(xdr.Padded(len(data)))
+}

@@ -1,0 +1,42 @@
+package codec
+
+import "github.com/rpcrdma/rpcrdma/runtime/xdr"
+
+// The functions that build errors are kept out of line, so that the codecs stay small.
+
+// full is the error of an encoder that finds its buffer full.
+var full = &xdr.Error{Code: xdr.CodeBuffer}
+
+// Full returns the error of an encoder that finds its buffer full. EncodeXDR and AppendBinary
+// then make room and try again. It is shared, and callers never see it.
+func Full() *xdr.Error { return full }
+
+// Fail returns an Error. path is the path of the innermost step, with "[]" for each index.
+//
+//go:noinline
+func Fail(code xdr.Code, offset int, found, want uint64, path string, index ...int) *xdr.Error {
+	err := &xdr.Error{Code: code, Offset: offset, Found: found, Want: want}
+	err.Trace.Add(path, index)
+	return err
+}
+
+// Short returns the Error for an input b that ends before the need bytes at off.
+//
+//go:noinline
+func Short(b []byte, off, need int, path string, index ...int) *xdr.Error {
+	err := &xdr.Error{Code: xdr.CodeShort, Offset: off, Found: uint64(len(b) - off), Want: uint64(need)}
+	err.Trace.Add(path, index)
+	return err
+}
+
+// In adds the step that leads to what failed to err, which must be an *xdr.Error, and returns
+// it.
+//
+//go:noinline
+func In(err error, path string, index ...int) *xdr.Error {
+	e := err.(*xdr.Error)
+	if e != full {
+		e.Trace.Add(path, index)
+	}
+	return e
+}
