@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// The budget of a message is 64 bytes of memory for each byte of it, and 4096. Items out of line are bytes of it; items
-// that the transport has put into the input are there already, and do not count twice.
+// The budget of a message is 4096 bytes of memory, plus 64 for each byte of the message. Items
+// out of line are part of the message. Items that the transport has put into the input do not
+// count twice.
 func TestBudgetOfItems(t *testing.T) {
 	input, items := make([]byte, 16), []xdr.Item{{Site: "a", Data: make([]byte, 1000)}, {Site: "a", Position: 2000, Data: make([]byte, 24)}}
 	for name, tt := range map[string]struct {
@@ -19,7 +20,7 @@ func TestBudgetOfItems(t *testing.T) {
 		"in order":   {func(d *xdr.Decoder) { d.ReinsertInOrder([]xdr.Site{"a"}, items) }, 16 + 1024},
 		"at places":  {func(d *xdr.Decoder) { d.ReinsertAt(0, items) }, 16 + 1024},
 		"in place":   {func(d *xdr.Decoder) { d.ExpectAt(0, items) }, 16},
-		"set anew":   {func(d *xdr.Decoder) { d.ReinsertAt(0, items); d.ReinsertAt(0, items[1:]) }, 16 + 24},
+		"set again":  {func(d *xdr.Decoder) { d.ReinsertAt(0, items); d.ReinsertAt(0, items[1:]) }, 16 + 24},
 		"and a rest": {func(d *xdr.Decoder) { d.ReinsertAt(0, items); d.Reset(input) }, 16},
 	} {
 		budget := 64*tt.bytes + 4096

@@ -75,8 +75,8 @@ func TestErrorIsSmall(t *testing.T) {
 	}
 }
 
-// The error by which an encoder asks for room is shared: nothing may be added to
-// it, and nobody see it.
+// The error by which an encoder asks for room is shared: nothing may be added to it, and
+// callers never see it.
 func TestFullIsNoError(t *testing.T) {
 	if err := In(Full(), "T:f"); err != Full() || err.Path() != "" {
 		t.Errorf("the shared error has become %v", err)
@@ -86,7 +86,7 @@ func TestFullIsNoError(t *testing.T) {
 		t.Errorf("no room is made: %v", err)
 	}
 	if err := More(e, Full(), 8); err == nil {
-		t.Error("a value that does not fit room of its size would be tried for ever")
+		t.Error("a value that does not fit room of its size would be tried without a limit")
 	}
 	if err := More(e, Fail(xdr.CodeBool, 0, 2, 1, ""), 1<<30); !errors.Is(err, xdr.ErrBool) {
 		t.Errorf("another error has become %v", err)
@@ -251,7 +251,7 @@ func TestArmMemory(t *testing.T) {
 		}
 		kept := p
 		if err := Arm(d, &p, 100, 0); err != nil || p != kept {
-			t.Errorf("alias %v: memory already there is given anew: %v", alias, err)
+			t.Errorf("alias %v: memory already there is given again: %v", alias, err)
 		}
 		if err := Arm(d, &q, 100, 12); !errors.Is(err, xdr.ErrMemory) || q != nil {
 			t.Errorf("alias %v: 200 of 150: %v", alias, err)

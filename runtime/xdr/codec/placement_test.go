@@ -7,10 +7,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// What generated code asks of an Encoder and a Decoder about items out of line, asked here by hand.
+// These tests call what generated code calls for items out of line.
 
-// R57, R60: an item's position counts the roundup of those before it, which left the stream with them. Those below Min,
-// empty ones, and sites that were not offered stay in the stream.
+// R57, R60: an item's position counts the roundup of the items before it, which left the stream
+// with them. Items below Min, empty items and sites that were not offered stay in the stream.
 func TestLeave(t *testing.T) {
 	e := xdr.NewEncoder(nil)
 	e.Reduce(xdr.Reduction{Sites: []xdr.Site{"a", "b"}, Min: 5}, 40)
@@ -34,8 +34,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// R53, R70, R83: a chunk has as many bytes as the count in the stream says, or those and their roundup; any other number is a
-// fault. An empty item takes no chunk, even at its place.
+// R53, R70, R83: a chunk has as many bytes as the count in the stream says, with or without the
+// roundup. Any other number is an error. An empty item takes no chunk, even at its place.
 func TestTake(t *testing.T) {
 	for _, mode := range []string{"at", "order", "placed"} {
 		for length := range 12 {

@@ -23,8 +23,8 @@ func ViewOpaque(b []byte, off int) []byte {
 	return b[off+4 : end : end]
 }
 
-// ViewOptional returns the optional data whose presence word is at off. value returns what is
-// present.
+// ViewOptional returns the optional data whose presence word is at off. value returns the data
+// at an offset.
 func ViewOptional[T any](b []byte, off int, value func(off int) T) (o xdr.Optional[T]) {
 	if Uint32(b, off) != 0 {
 		o = xdr.Some(value(off + 4))
