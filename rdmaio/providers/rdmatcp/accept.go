@@ -17,14 +17,14 @@ import (
 type connRequest struct {
 	dev   *Device
 	wire  *wire
-	hello hello // the peer's; zero without profile
+	hello hello // the peer's; the zero value without profile
 
 	mu       sync.Mutex
 	answered bool
 }
 
-// AcceptConn takes a stream that exists already as the server, beginning with the
-// next byte, and waits for what its client has to say: see Device.DialConn.
+// AcceptConn waits for a connection request over an existing stream, as the server,
+// from its next byte on: see Device.DialConn.
 func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
 	if err := d.adopt(conn, netip.Addr{}); err != nil {
 		conn.Close()
@@ -38,7 +38,7 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 	return r, nil
 }
 
-// request waits for a client's hello, if there is a profile.
+// request waits for the client's hello, unless there is no profile.
 func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, error) {
 	w, err := newWire(d, conn, handshakeInput)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, erro
 		return r, context.Cause(ctx)
 	}
 	conn.SetDeadline(time.Now().Add(d.cfg.HandshakeTimeout))
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // not before, or it would be undone
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline, which would undo it
 	hello, err := w.receiveHello()
 	if !stop() {
 		err = context.Cause(ctx)
@@ -68,10 +68,10 @@ func (r *connRequest) PrivateData() []byte { return r.hello.private }
 // RemoteAddr implements verbs.ConnRequest.
 func (r *connRequest) RemoteAddr() string { return r.wire.conn.RemoteAddr().String() }
 
-// refuse answers for a listener that is closed or has no room.
+// refuse answers a request that the listener cannot queue.
 func (r *connRequest) refuse() { r.deny(&hello{flags: flagRefused}) }
 
-// deny sends a negative answer and closes the connection, without waiting.
+// deny sends a negative answer and closes the connection, both in the background.
 func (r *connRequest) deny(p *hello) {
 	w := r.wire
 	if r.dev.cfg.Raw != nil {
@@ -93,15 +93,15 @@ func (r *connRequest) Reject(private []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.answered {
-		return fmt.Errorf("rdmatcp: reject: request was answered: %w", verbs.ErrInvalidState)
+		return fmt.Errorf("rdmatcp: reject: the request has been answered: %w", verbs.ErrInvalidState)
 	}
 	r.answered = true
 	r.deny(&hello{flags: flagReject, private: bytes.Clone(private)})
 	return nil
 }
 
-// Accept implements verbs.ConnRequest. The queue pair is connected when the
-// answer is on its way; that the client gave up meanwhile shows afterwards.
+// Accept implements verbs.ConnRequest. It returns when the answer has been written. If
+// the client has given up by then, the connection ends afterwards.
 func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	fail := func(err error) (*verbs.ConnInfo, error) {
 		return nil, fmt.Errorf("rdmatcp: accept from %v: %w", r.RemoteAddr(), err)
@@ -109,7 +109,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.answered {
-		return fail(fmt.Errorf("request was answered: %w", verbs.ErrInvalidState))
+		return fail(fmt.Errorf("the request has been answered: %w", verbs.ErrInvalidState))
 	}
 	q, p, err := r.dev.connecting(qp, params)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	r.answered = true
 	info, err := r.accept(ctx, q, p)
 	if err != nil {
-		if errors.Is(err, verbs.ErrPeerDisconnected) { // many of these are an attack, and cost a connection's resources each
+		if errors.Is(err, verbs.ErrPeerDisconnected) { // many of these are an attack: each costs the resources of a connection
 			r.dev.logRefused(&r.dev.stats.refusedHandshake, r.wire.conn, err)
 		}
 		r.dev.drop(r.wire.conn)

@@ -295,7 +295,7 @@ func TestControlData(t *testing.T) {
 	part(header(segment.Send, b_, n), 0, string(make([]byte, 1020)), 0)
 	part(header(segment.Send, 0, n), 0, string(make([]byte, 84)), 0)
 	v.fails(verbs.ErrConnectionBroken)
-	if err := v.qp.Err(); !strings.Contains(err.Error(), "more than 1100 bytes of control data") {
+	if err := v.qp.Err(); !strings.Contains(err.Error(), "want at most 1100 (RawConfig.MaxControl)") {
 		t.Error(err)
 	}
 	if len(shown) > 0 {

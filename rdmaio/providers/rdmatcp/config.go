@@ -11,110 +11,127 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Config configures Open. Zero fields are the defaults, negative ones switch
-// off what can be switched off.
+// Config configures Open.
 type Config struct {
-	// Name is the device's name; default "rdmatcp0".
+	// Name is the name of the device. If empty, the default is "rdmatcp0".
 	Name string
 
-	// Limits lowers the device's limits: zero fields keep their default, a
-	// negative number means none.
+	// Limits lowers the limits of the device. A zero field keeps its default, and a
+	// negative one sets the limit to none.
 	Limits *verbs.DeviceAttributes
 
-	// Raw, if not nil, leaves the connection profile out: see RawConfig.
+	// Raw disables the connection profile, if not nil: see RawConfig.
 	Raw *RawConfig
 
-	// HandshakeTimeout is how long a peer that connected may take to send its
-	// part of the connection profile; default 5 s.
+	// HandshakeTimeout is the longest time that a connected peer may take to send
+	// its part of the connection profile. If zero, the default is 5 s. If negative,
+	// there is no limit.
 	HandshakeTimeout time.Duration
 
-	// SegmentTimeout is how long a segment may take from its first byte to its
-	// last; default 10 s, which is a rate of 6.5 kB/s.
+	// SegmentTimeout is the longest time from the first byte of a segment to its
+	// last. If zero, the default is 10 s, which is a rate of 6.5 kB/s. If negative,
+	// there is no limit.
 	SegmentTimeout time.Duration
 
-	// MessageTimeout is how long the next segment of an open message may be
-	// away, and how long a message may be open in all, but for a second more for
-	// each KiB of its payload that came; default 30 s.
+	// MessageTimeout is the longest time between two segments of an open message. If
+	// zero, the default is 30 s. If negative, there is no limit. It also limits how
+	// long a message may be open: for MessageTimeout, and a second more for each KiB
+	// of payload received.
 	MessageTimeout time.Duration
 
-	// SendTimeout is how long one write of at most 256 KiB may take: longer than
-	// that, and the peer does not read; default 30 s.
+	// SendTimeout is the longest time that one write of at most 256 KiB may take. If
+	// zero, the default is 30 s. If negative, there is no limit. A write that takes
+	// longer means that the peer does not read, and ends the connection.
 	SendTimeout time.Duration
 
-	// PeerTimeout is the time after which a peer that no longer answers is given up, to the second: one
-	// that lost its power or its network. If zero, the default is 30 s. If negative, the connection has
-	// the limits of the system, which on Linux are some 15 minutes while data is on its way, and none
-	// while there is no traffic. On Linux it also limits how long a peer may refuse to take data.
+	// PeerTimeout is the time after which the system gives up a peer that no longer
+	// answers, in whole seconds: one that lost its power or its network. If zero, the
+	// default is 30 s. If negative, there is no limit but the system's: on Linux some
+	// 15 minutes while sent data is unacknowledged, and none while there is no
+	// traffic. On Linux it also limits how long a peer may refuse to take data.
 	PeerTimeout time.Duration
 
-	// ReceiveTimeout is how long a Send may find no Receive posted; the stream
-	// waits meanwhile, and with it the answers to our Reads. Default 500 ms.
+	// ReceiveTimeout is the longest time that an incoming Send waits for a Receive to
+	// be posted. If zero, the default is 500 ms. If negative, a Send that finds no
+	// Receive ends the connection at once. Nothing else is read from the connection
+	// meanwhile, responses to our Reads included.
 	ReceiveTimeout time.Duration
 
-	// MaxConnections is how many connections the device has in all, those in the
-	// handshake included; default 65,536. A listener closes more of them at once.
+	// MaxConnections is the largest number of connections of the device, those in
+	// the handshake included. If zero, the default is 65,536. If negative, there is
+	// no limit. A listener closes further connections at once.
 	MaxConnections int
 
-	// MaxPerSource is how many of them a listener takes from one IPv4 address or
-	// one IPv6 network of 64 bits. Default 64, which does not bind connections
-	// of this machine to itself; a number that is set binds all.
+	// MaxPerSource is the largest number of connections that a listener accepts from
+	// one IPv4 address or one IPv6 network of 64 bits. If zero, the default is 64,
+	// and connections from this machine are not limited. If negative, there is no
+	// limit.
 	MaxPerSource int
 
-	// MaxHandshakes is how many connections of a listener may be in the handshake;
-	// default 10,000. One more, and the oldest of them is closed.
+	// MaxHandshakes is the largest number of connections of a listener that are in
+	// the handshake. If zero, the default is 10,000. If negative, there is no limit.
+	// For one more, the listener closes the oldest.
 	MaxHandshakes int
 
-	// AcceptRate is how many connections a second a listener takes up, and how
-	// many at once after a rest; default 5,000. More wait in the system's queue.
+	// AcceptRate is the largest number of connections that a listener accepts in a
+	// second, and the largest burst. If zero, the default is 5,000. If negative,
+	// there is no limit. Further connections wait in the system's queue.
 	AcceptRate int
 
-	// Backlog is how many connection requests may wait for Listener.Accept;
-	// default 4,096. More are refused.
+	// Backlog is the largest number of connection requests that wait for
+	// Listener.Accept. If zero, the default is 4,096; the most is 65,536, which is
+	// also the limit if negative. Further requests are refused.
 	Backlog int
 
-	// Logger gets a line for each connection that was refused or broke, or could not be accepted; default
-	// none. LogRate is how many lines a second peers can cause; default 10, and
-	// negative is no limit.
-	Logger  *slog.Logger
+	// Logger is the destination of a line for each connection that was refused, was
+	// lost or could not be accepted. If nil, nothing is logged.
+	Logger *slog.Logger
+
+	// LogRate is the largest number of lines in a second that peers can cause. If
+	// zero, the default is 10. If negative, there is no limit. Stats.Suppressed counts
+	// the lines left out.
 	LogRate int
 
-	// Rand makes handles, Connection IDs and first message numbers; default
-	// crypto/rand. Anything else is for tests.
+	// Rand is the source of handles, Connection IDs and first message numbers. If
+	// nil, the default is crypto/rand. Other sources are for tests only: they make
+	// handles that a peer can guess.
 	Rand io.Reader
 }
 
-// RawConfig is what both sides of a connection without profile agreed on
-// elsewhere. There is no private data, no SendWithInvalidate, no reason for
-// a refusal, no solicited event. What a peer sends beside payload is never a
-// reason to refuse it.
+// RawConfig is what both sides of a connection without the profile have agreed on
+// elsewhere. Such a connection has no private data, no SendWithInvalidate, no
+// solicited events, and no reasons for refusing or closing a connection. Control data
+// of the peer is never a reason to end it, but for its size.
 type RawConfig struct {
-	// MaxSend is the longest Send of either side; default 16 MiB.
+	// MaxSend is the length of the longest Send of either side, in bytes. If zero,
+	// the default is 16 MiB.
 	MaxSend uint32
 
-	// Control, if not nil, is shown the control data of the peer's messages and
-	// the bits that the draft leaves to the client protocol. It is called for
-	// each message that has any, of all four types, in the order in which they
-	// end, when the last CRC was right and before the message is delivered,
-	// served or completed. It runs on the connection's reader with no lock held
-	// and must not wait.
+	// Control is called with the control data of the peer's messages and with the 4
+	// bits that the draft reserves for the client protocol, if not nil. It is called
+	// for each message of any type that has some of either, in the order in which the
+	// messages end, after the last CRC was checked and before the message is
+	// delivered, served or completed. It runs on the connection's reader with no
+	// lock held and must not wait.
 	Control func(ControlData)
 
-	// MaxControl is how many bytes of control data a message may have in all its
-	// segments, if there is a Control; default 64 KiB. More is refused.
+	// MaxControl is the largest size of the control data of a message, in bytes, in
+	// all its segments. If zero, the default is 64 KiB. If negative, there is no
+	// limit. A larger message ends the connection. It has no effect without Control.
 	MaxControl int
 
-	// Attach, if not nil, is asked what goes control with the message of a request:
-	// the 4 bits of the header that are the client protocol's, and control data,
-	// whole 32-bit words of at most segment.MaxControl bytes; anything else fails
-	// the post with verbs.ErrInvalidWR. It is called by PostSend for each Send,
-	// Write and Read, with no lock held, and again if the request found the queue
-	// full and is posted again. Bits are in every segment, control data in the
-	// first; the slice is the caller's again when PostSend returns. Answers to
-	// the peer's Reads, which nobody posts, have neither.
+	// Attach returns the 4 bits of the client protocol and the control data to send
+	// with the message of a request, if not nil. Control data is whole 32-bit words,
+	// at most segment.MaxControl bytes; otherwise the post fails with
+	// verbs.ErrInvalidWR. PostSend calls Attach for each Send, Write and Read, with no
+	// lock held, and again for a request that is posted again after ErrQueueFull. The
+	// bits are sent in every segment and control data in the first. The slice belongs
+	// to the caller again when PostSend returns. Responses to the peer's Reads are not
+	// posted and have neither.
 	Attach func(qpNum uint32, wr verbs.SendWR) (res uint8, control []byte)
 
-	// PeerResources is how many Reads the peer serves at once, which bounds
-	// ConnParams.InitiatorDepth; default 16.
+	// PeerResources is the number of Reads that the peer serves at once, which bounds
+	// ConnParams.InitiatorDepth. If zero, the default is 16.
 	PeerResources int
 }
 
@@ -125,7 +142,8 @@ const (
 	defaultRawReads = 16
 )
 
-// fill replaces zeros by defaults, and what is switched off by what never ends.
+// fill returns the configuration with defaults for zero fields, and values that are
+// never reached for negative ones.
 func (c Config) fill() Config {
 	for _, f := range []struct {
 		name  string
@@ -166,7 +184,7 @@ func (c Config) fill() Config {
 			*f.value = 1 << 30
 		}
 	}
-	c.Backlog = min(c.Backlog, 1<<16) // a channel is made of it
+	c.Backlog = min(c.Backlog, 1<<16) // the capacity of a channel
 	if c.Name == "" {
 		c.Name = defaultName
 	}
@@ -192,7 +210,7 @@ func (c Config) fill() Config {
 	return c
 }
 
-// attributes gives the device's limits.
+// attributes returns the attributes of a device of this configuration.
 func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a := verbs.DeviceAttributes{
 		Name:                  c.Name,
@@ -222,27 +240,28 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	return a, nil
 }
 
-// Stats counts what a device did since it was opened.
+// Stats holds the counters of a device since it was opened.
 type Stats struct {
-	Connections int64 // set up
-	Broken      int64 // of them, those that ended by an error of either side
+	Connections int64 // connections that were set up
+	Broken      int64 // those of them that ended with an error of either side
 
-	// Connections that a listener refused: in all; because the device had
-	// MaxConnections or was gone; because their source had MaxPerSource; in the
-	// handshake, which was wrong, too slow, given up or the oldest of MaxHandshakes; because
-	// nobody accepted them in time.
-	Refused, RefusedFull, RefusedSource, RefusedHandshake, RefusedBacklog int64
+	Refused          int64 // connections that a listener refused: the sum of the next four
+	RefusedFull      int64 // the device had MaxConnections, or was closed or removed
+	RefusedSource    int64 // the source had MaxPerSource
+	RefusedHandshake int64 // the handshake was wrong, too slow, given up, or the oldest of MaxHandshakes
+	RefusedBacklog   int64 // Backlog requests waited for Accept
 
-	// AcceptErrors is the number of times that the system had no connection for a listener to accept, but an
-	// error: the process is out of file descriptors, for one. The listener tries again after 1 ms to 1 s.
+	// AcceptErrors is the number of errors that the system returned to a listener
+	// instead of a connection, for example because the process is out of file
+	// descriptors. The listener tries again after 1 ms to 1 s.
 	AcceptErrors int64
 
-	Suppressed int64 // log lines over LogRate
+	Suppressed int64 // log lines left out because of LogRate
 
-	// Payload by the way it took. Direct: between socket and registered memory
-	// by one system call. Staged: by a copy in between, because the segment is
-	// small (see StageLimit), the stream is no plain TCP connection, or it was
-	// read ahead or kept for an Invalidate.
+	// Bytes of payload. Direct payload moved between socket and registered memory by
+	// one system call. Staged payload was copied once more: the segment was short (see
+	// StageLimit), the stream is not plain TCP, or the bytes were read ahead or
+	// copied for an Invalidate.
 	SentDirect, SentStaged         int64
 	ReceivedDirect, ReceivedStaged int64
 }

@@ -8,29 +8,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// ControlData is what a message carried for the client protocol: its own bits of
-// the header, and control data (§3.4 Res; CLEN, control data).
+// ControlData is the data that a message of the peer carried for the client protocol:
+// bits of the header, and control data (§3.4 Res; CLEN, control data).
 type ControlData struct {
 	QPNum  uint32
 	Type   segment.Type
-	Number uint32 // of the message; a Read_Response has that of our Read_Request
+	Number uint32 // the message's number; that of our Read_Request for a Read_Response
 	Res    uint8  // the 4 bits of the first segment
-	Data   []byte // of all segments, in their order; the provider's own again when the call returns
+	Data   []byte // the data of all segments, in order; valid until the call returns
 }
 
-// bigControl is the control data of a message whose memory is not kept.
-const bigControl = 4 << 10
+// controlMemory is the size of the largest buffer for control data that a connection
+// keeps for its next message.
+const controlMemory = 4 << 10
 
-// controlData is what a message carries: one to be sent, or the open one of a group so
-// far.
+// controlData is the same of one message: one to be sent, or an open one, as far as it
+// has come.
 type controlData struct {
 	res  uint8
 	data []byte
 }
 
-// recordControl notes what a segment that was accepted carries beside its payload, which
-// may come in any segment of a message, in parts. The profile has no use for that
-// of an answer and none for more than its own words; a raw user is shown all.
+// recordControl records the control data of an accepted segment. The parts of a
+// message's control data may come in any of its segments. The profile needs only its
+// own words, and none of a Read_Response. RawConfig.Control gets all.
 func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
 	in, raw := &q.in, q.dev.cfg.Raw
 	if raw == nil {
@@ -49,13 +50,14 @@ func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
 	if len(b.data)+len(control) > raw.MaxControl {
 		q.mu.Lock()
 		defer q.mu.UnlockNotify()
-		return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("more than %d bytes of control data (RawConfig.MaxControl)", raw.MaxControl))
+		return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%v with %d bytes of control data, want at most %d (RawConfig.MaxControl)",
+			h.Type, len(b.data)+len(control), raw.MaxControl))
 	}
 	b.data = append(b.data, control...)
 	return nil
 }
 
-// controlData finds what belongs to the segment's group (§4).
+// controlData returns the control data of the open message of the segment's group (§4).
 func (in *incoming) controlData(h *segment.Header) *controlData {
 	if h.Type == segment.ReadResponse {
 		return &in.rawControl[1]
@@ -63,7 +65,8 @@ func (in *incoming) controlData(h *segment.Header) *controlData {
 	return &in.rawControl[0]
 }
 
-// deliverControl hands up what a message carried, when its last CRC is right. mu is not held.
+// deliverControl calls RawConfig.Control after the last CRC of a message was checked.
+// mu is not held.
 func (q *queuePair) deliverControl(h *segment.Header) {
 	raw := q.dev.cfg.Raw
 	if raw == nil || raw.Control == nil || !h.End {
@@ -73,13 +76,13 @@ func (q *queuePair) deliverControl(h *segment.Header) {
 	if b.res != 0 || len(b.data) > 0 {
 		raw.Control(ControlData{QPNum: q.Num(), Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
 	}
-	if cap(b.data) > bigControl {
+	if cap(b.data) > controlMemory {
 		b.data = nil
 	}
 }
 
-// requestControl asks a raw user what goes control with requests; nil if there is none to
-// ask. mu is not held.
+// requestControl returns what RawConfig.Attach adds to requests, or nil without Attach.
+// mu is not held.
 func (q *queuePair) requestControl(wrs []verbs.SendWR) []*controlData {
 	raw := q.dev.cfg.Raw
 	if raw == nil || raw.Attach == nil {
@@ -97,10 +100,11 @@ func (q *queuePair) requestControl(wrs []verbs.SendWR) []*controlData {
 	return all
 }
 
-// check says what cannot be sent (§3.4 Res, CLEN).
+// check returns an error for what cannot be sent (§3.4 Res, CLEN).
 func (b *controlData) check() error {
 	if n := len(b.data); b.res > 0xf || n%4 != 0 || n > segment.MaxControl {
-		return fmt.Errorf("RawConfig.Attach gives bits %#x and %d bytes of control data, want 4 bits and whole words of at most %d bytes: %w", b.res, n, segment.MaxControl, verbs.ErrInvalidWR)
+		return fmt.Errorf("RawConfig.Attach returned bits %#x and %d bytes of control data, want bits up to 0xf and a multiple of 4 of at most %d bytes (draft-williams-rdmatcp-00 §3.4 Res, CLEN): %w",
+			b.res, n, segment.MaxControl, verbs.ErrInvalidWR)
 	}
 	return nil
 }

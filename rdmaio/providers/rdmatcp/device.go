@@ -31,18 +31,18 @@ type Device struct {
 	}
 
 	log        limitedLog
-	ownCounts  bool           // this machine is a source
-	goroutines sync.WaitGroup // all that work for this device; Close joins them
+	limitLocal bool           // MaxPerSource also limits connections from this machine
+	goroutines sync.WaitGroup // all goroutines of the device; Close waits for them
 
 	mu      sync.Mutex
-	conns   map[net.Conn]netip.Addr // not closed yet, with what they are counted for
-	sources map[netip.Addr]int      // how many of them
-	closed  bool                    // adopts no more
+	conns   map[net.Conn]netip.Addr // open connections, with the source that each counts for
+	sources map[netip.Addr]int      // number of open connections by source
+	closed  bool                    // no further connection is adopted
 }
 
 var _ verbs.Device = (*Device)(nil)
 
-// Open opens a device; cfg may be nil.
+// Open opens a device. A nil cfg means the defaults.
 func Open(cfg *Config) (*Device, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -52,12 +52,12 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	books, err := soft.New(soft.Config{Provider: "rdmatcp", Attrs: a, Rand: c.Rand})
+	dev, err := soft.New(soft.Config{Provider: "rdmatcp", Attrs: a, Rand: c.Rand})
 	if err != nil {
 		return nil, err
 	}
 	return &Device{
-		cfg: c, attrs: a, soft: books, log: limitedLog{to: c.Logger, rate: bucket{rate: c.LogRate}}, ownCounts: cfg.MaxPerSource > 0,
+		cfg: c, attrs: a, soft: dev, log: limitedLog{to: c.Logger, rate: bucket{rate: c.LogRate}}, limitLocal: cfg.MaxPerSource > 0,
 		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
 	}, nil
 }
@@ -65,7 +65,7 @@ func Open(cfg *Config) (*Device, error) {
 // Attributes implements verbs.Device.
 func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 
-// Stats gives the counters; they are read one after the other, not at one instant.
+// Stats returns the counters. They are read one after the other, not at one instant.
 func (d *Device) Stats() Stats {
 	s := &d.stats
 	full, source, handshake, backlog := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
@@ -95,8 +95,8 @@ func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 // Resources implements verbs.Device.
 func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
 
-// Close implements verbs.Device. Connections that are still saying goodbye,
-// and requests that nobody answered, are cut.
+// Close implements verbs.Device. It closes connections that are still sending their
+// last message, and connection requests that were not answered.
 func (d *Device) Close() error {
 	if err := d.soft.Close(); err != nil {
 		return err
@@ -111,9 +111,9 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Remove takes the device away as unplugging would: its connections break with
-// verbs.ErrDeviceRemoved, its listeners close, and it makes no new objects. What
-// exists can and must still be closed.
+// Remove simulates unplugging the device: its connections end with
+// verbs.ErrDeviceRemoved, its listeners close, and it creates no further objects.
+// The caller must still close all existing objects.
 func (d *Device) Remove() {
 	d.mu.Lock()
 	d.closed = true
@@ -123,13 +123,14 @@ func (d *Device) Remove() {
 
 // Reasons not to adopt a connection.
 var (
-	errFull       = errors.New("the device has Config.MaxConnections")
+	errFull       = errors.New("the device has as many connections as Config.MaxConnections allows")
 	errDeviceGone = errors.New("the device is closed or removed")
-	errSourceFull = errors.New("its source has Config.MaxPerSource (RFC 5042 §6.4.1)")
+	errSourceFull = errors.New("its source has as many connections as Config.MaxPerSource allows (RFC 5042 §6.4.1)")
 )
 
-// adopt makes the device answer for a connection, which the caller closes if
-// there is an error. from counts, unless it is the zero value.
+// adopt adds a connection to those that the device closes. It counts the connection
+// for the source from, unless that is the zero value. After an error the caller
+// closes the connection.
 func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +151,7 @@ func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
 	return nil
 }
 
-// drop closes a connection.
+// drop closes a connection and removes it from the device.
 func (d *Device) drop(c net.Conn) {
 	c.Close()
 	d.mu.Lock()
@@ -165,11 +166,11 @@ func (d *Device) drop(c net.Conn) {
 	}
 }
 
-// random gives a number nobody can guess.
+// random returns a number that a peer cannot guess.
 func (d *Device) random() (uint64, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(d.cfg.Rand, b[:]); err != nil {
-		return 0, fmt.Errorf("no randomness: %w", err)
+		return 0, fmt.Errorf("read 8 random bytes from Config.Rand: %w", err)
 	}
 	return binary.BigEndian.Uint64(b[:]), nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Dial implements verbs.Dialer; addr is "host:port". Only the context limits how
-// long the listener's owner may take to answer.
+// Dial implements verbs.Dialer. addr is "host:port". The listener may take as long to
+// answer as ctx allows: there is no other limit.
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
 		dialer := net.Dialer{KeepAlive: -1} // watchPeer sets it
@@ -26,13 +26,13 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	return info, nil
 }
 
-// DialConn connects a queue pair over a stream that exists already, as the
-// client, beginning with the next byte (R12): both sides must have agreed on
-// that moment, with whole messages before it. Bytes that were read ahead must
-// be given back by a net.Conn that wraps the connection. Plain *net.TCPConn
-// moves payload without a copy; on others, TLS for example, it is staged and
-// counted in Stats. The connection belongs to the device from now on, also if
-// there is an error, unless that is misuse (see verbs.Dialer).
+// DialConn connects a queue pair over an existing stream, as the client, from the next
+// byte on (R12). Both sides must have agreed on that position in the stream, after
+// whole messages of what it was used for before. If the caller has read ahead, it
+// passes a net.Conn that returns those bytes first. A plain *net.TCPConn moves payload
+// without a copy; any other, a *tls.Conn for example, stages it, which Stats shows.
+// The connection belongs to the device from the call on, even if DialConn fails,
+// unless the error is misuse (see verbs.Dialer).
 func (d *Device) DialConn(ctx context.Context, conn net.Conn, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(context.Context) (net.Conn, error) { return conn, nil })
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 	if err == nil {
 		return info, nil
 	}
-	if ctx.Err() != nil { // the context's own end, or that of the queue pair
+	if ctx.Err() != nil { // the caller's context ended, or the queue pair did
 		err = context.Cause(ctx)
 	}
 	q.mu.Lock()
@@ -66,7 +66,7 @@ func (d *Device) dial(ctx context.Context, qp verbs.QueuePair, params *verbs.Con
 	return nil, err
 }
 
-// connect opens a stream and has the handshake over it.
+// connect opens a stream and does the handshake.
 func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, open func(context.Context) (net.Conn, error)) (*verbs.ConnInfo, error) {
 	conn, err := open(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		return nil, fmt.Errorf("device %s: %w: %w", d.attrs.Name, err, verbs.ErrQueueFull)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
-	info, err := d.introduce(conn, q, p)
+	info, err := d.clientHandshake(conn, q, p)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 		q.mu.Lock()
@@ -92,8 +92,8 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 	return info, nil
 }
 
-// introduce sends the client's hello and waits for the server's.
-func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*verbs.ConnInfo, error) {
+// clientHandshake sends the client's hello and waits for the server's.
+func (d *Device) clientHandshake(conn net.Conn, q *queuePair, p verbs.ConnParams) (*verbs.ConnInfo, error) {
 	w, err := newWire(d, conn, handshakeInput)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 	}
 	switch {
 	case remote.flags&flagRefused != 0:
-		return nil, fmt.Errorf("listener is closed or its backlog full: %w", verbs.ErrConnectionRefused)
+		return nil, fmt.Errorf("the listener is closed or its backlog is full: %w", verbs.ErrConnectionRefused)
 	case remote.flags&flagReject != 0:
 		return nil, &verbs.RejectedError{PrivateData: remote.private}
 	}
@@ -127,8 +127,8 @@ func (d *Device) introduce(conn net.Conn, q *queuePair, p verbs.ConnParams) (*ve
 	return info, q.start(w, info.InitiatorDepth, info.ResponderResources, remote.maxSend)
 }
 
-// dialError says that nobody listens, or no longer did when the system had connected
-// us and nobody had taken the connection: then it is reset.
+// dialError adds verbs.ErrConnectionRefused to an error that says that there is no
+// listener. A connection is reset if its listener closed before it accepted it.
 func dialError(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || isErrno(err, wsaConnRefused) {
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
@@ -136,8 +136,8 @@ func dialError(err error) error {
 	return err
 }
 
-// peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed or reset
-// the stream.
+// peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed
+// or reset the stream.
 func peerClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)
@@ -156,15 +156,15 @@ func (w *wire) sendHello(p *hello) error {
 	return err
 }
 
-// receiveHello waits for the peer's first message. It does not set a time limit.
+// receiveHello waits for the peer's first message. The caller sets the time limit.
 func (w *wire) receiveHello() (*hello, error) {
 	b, err := w.readHandshake(segment.PrefixSize)
 	if err != nil {
 		return nil, err
 	}
 	size, err := segment.Prefix(b)
-	if errors.Is(err, segment.BadVersion) { // a server of something else, as a rule
-		return nil, fmt.Errorf("the peer speaks something else, beginning with %q: %w", w.buf[w.r:min(w.w, w.r+16)], err)
+	if errors.Is(err, segment.BadVersion) { // most often a server of another protocol
+		return nil, fmt.Errorf("the peer speaks another protocol: its first bytes are %q: %w", w.buf[w.r:min(w.w, w.r+16)], err)
 	}
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (w *wire) receiveHello() (*hello, error) {
 		return nil, err
 	}
 	if h.Wire() > len(w.buf) {
-		return nil, fmt.Errorf("first message of %d bytes, want at most %d: %w", h.Wire(), len(w.buf), errProfile)
+		return nil, fmt.Errorf("the peer's first message has %d bytes, want at most %d: %w", h.Wire(), len(w.buf), errProfile)
 	}
 	if b, err = w.readHandshake(h.Wire()); err != nil {
 		return nil, err
@@ -197,7 +197,8 @@ func (w *wire) receiveHello() (*hello, error) {
 	return p, nil
 }
 
-// readHandshake reads ahead until n bytes are there, under the connection's own deadline.
+// readHandshake returns the next n bytes without consuming them. It waits for them for
+// as long as the connection's deadline allows.
 func (w *wire) readHandshake(n int) ([]byte, error) {
 	for w.w-w.r < n {
 		k, err := w.conn.Read(w.buf[w.w:])
@@ -229,7 +230,7 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 	return q, p, nil
 }
 
-// Windows' own numbers, which the syscall package does not translate.
+// Error numbers of Windows, which package syscall does not translate.
 const (
 	wsaAddrInUse   = syscall.Errno(10048)
 	wsaNetUnreach  = syscall.Errno(10051)

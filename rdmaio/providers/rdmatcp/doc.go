@@ -1,8 +1,10 @@
-// Package rdmatcp is a verbs provider over TCP: RDMA messages in the format of
-// draft-williams-rdmatcp-00, with no need for hardware, kernel modules or
-// privileges. Package segment is the format itself, and says what the draft
-// leaves open and how it is decided here; profile.go has what the format lacks:
-// connection set-up, invalidation by the peer, reasons for the end.
+// Package rdmatcp is a verbs provider over TCP. It exchanges RDMA messages in the
+// format of draft-williams-rdmatcp-00 and needs no hardware, kernel module or
+// privilege.
+//
+// Package segment implements the format and lists the choices that the draft leaves
+// open. A connection profile (profile.go) adds what the format lacks: connection
+// set-up, remote invalidation and reasons for closing a connection.
 //
 // # Use
 //
@@ -10,56 +12,81 @@
 //	ln, err := dev.Listen(ctx, ":20049")      // one side
 //	info, err := dev.Dial(ctx, addr, qp, nil) // the other
 //
-// DialConn and AcceptConn do the same over a stream that exists already, in the
-// middle of what it was used for (R12) or inside TLS. Config.Raw leaves the
-// profile out. docs/rdmatcp.md has the limits of Config at a glance, the attacks
-// that they answer, and those that are not answered.
+// Device.DialConn and Device.AcceptConn do the same over an existing stream, in the
+// middle of its use (R12) or inside TLS. Config.Raw disables the profile.
+// docs/rdmatcp.md lists the limits of Config, the attacks that they answer, and the
+// attacks that this package does not answer.
 //
 // # Copies
 //
-// On a plain TCP connection the payload of a segment longer than StageLimit goes
-// from the registered region to the socket by one writev together with its
-// neighbours, and from the socket into the registered region, with no copy in
-// between; at most the read-ahead that followed a short segment is copied.
-// Shorter payload is copied: out, so that one who posts can send it himself
-// without waiting; in, so that its CRC is checked before a byte is placed. On
-// other streams all is copied. Stats counts both.
+// Payload is either direct or staged. Stats counts the bytes of both.
 //
-// Long payload is placed while its CRC is computed. If that is wrong the
-// connection ends and the target's content is undefined, as on any RDMA fabric;
-// no completion, Send or invalidation comes of a segment before its CRC was
-// right.
+// Direct payload is not copied in user space. It belongs to segments of more than
+// StageLimit bytes of payload on a plain TCP connection. One writev sends it from the
+// registered region, together with its neighbours; reads place it in the registered
+// region. Only bytes that were read ahead after a short segment are copied.
+//
+// Staged payload is copied once: into a write buffer, so that the goroutine that
+// posts can send it without waiting, and out of a read buffer, after its CRC was
+// checked. All payload of streams other than plain TCP is staged.
+//
+// Direct payload is placed while its CRC is computed. If the CRC is wrong, the
+// connection ends and the content of the target is undefined, as on any RDMA fabric.
+// No completion, message or invalidation is reported before the CRC of its segment
+// was found right.
+//
+// # Path of a Send
+//
+//	PostSend ──> queued ──> segmented ──> written ──> completed ──> polled
+//
+// The caller must not change the buffer from PostSend until it has polled the
+// completion: in all that time the provider may read it.
+//
+//	queued     The request waits in the send queue, for those before it.
+//	segmented  fill cuts the message into segments and adds them to a batch. It pins
+//	           the region to copy a short segment, and keeps the pin of a longer one.
+//	written    The socket has taken the batch. All its pins are released.
+//	completed  The last segment of the message was written, and all requests before
+//	           this one are completed. The completion is in the queue.
+//	polled     The buffer belongs to the caller again, and the queue entry is free.
+//
+// A completed Send was written to the stream: it does not say that the peer has
+// received it. A connection that ends flushes the requests that are not completed.
 //
 // # Goroutines
 //
-// A connection has a reader, which owns all that arrives and never waits for the
-// writer; and a writer as soon as there is something for it, the only one to wait
-// for the peer to read. Who posts sends short messages himself while the socket
-// takes them, and leaves a stream of them to the writer (pump.go). The device
-// owns all goroutines, and Device.Close joins them. Notifications run on
-// whichever of these made the completion, with no lock held; the reader notifies
-// before it waits for the stream or anything else, of all that it placed since it
-// last did, but of no more than 64 messages or 256 KiB. Buffers are lent to
-// a connection while something is in them.
+// A connection has a reader, and a writer that is started when it is first needed. The device owns all
+// goroutines, and Device.Close waits for them.
 //
-// So two ends that write and read at once with full windows both make progress:
-// a Read of the peer is a small entry in a list, bounded by the agreed depth, until
-// the writer sends its answer, and a Send behind it that must not overtake it
-// (§3.4 Order) is placed at once and completes later. One case waits: a Write that
-// must not overtake an earlier Read and overlaps its source. This package sends
-// Writes without that demand.
+//   - The reader handles all that arrives. It never waits for the writer.
+//   - The writer is the only goroutine that waits until the peer takes data.
+//   - A goroutine that posts sends short messages itself while the socket takes them,
+//     and leaves a stream of messages to the writer (pump.go).
 //
-// # Memory that is wanted back
+// Notifications run on the goroutine that made the completion, with no lock held. The
+// reader runs them before it waits for the stream or for anything else. It delays them
+// by at most 64 messages or 256 KiB.
 //
-// Invalidate, Deregister and Disconnect wait for the end of a read or write that
-// touches the memory, not for the peer: one that waits for the peer is
-// interrupted, keeps a copy of what it had to send, and goes on, or finds that
-// the region it was placing into is gone and ends the connection.
+// A connection borrows its buffers while there is data in them.
+//
+// Two ends that read and write at once with full windows both make progress. A Read of
+// the peer is a small entry in a list, bounded by the negotiated depth, until the
+// writer sends its response. A Send behind it that must not overtake it (§3.4 Order)
+// is placed at once and completes later. There is one case in which the reader waits
+// for the writer: a Write that must not overtake an earlier Read and overlaps its
+// source. Writes of this package do not ask for that order.
+//
+// # Invalidation during I/O
+//
+// Invalidate, Deregister and Disconnect wait for system calls that use the memory, not
+// for the peer. They interrupt a read or write that waits for the peer. An interrupted
+// write copies the rest of its payload and continues. An interrupted read pins its
+// target again; if the region is no longer valid, it ends the connection.
 //
 // # Locks
 //
-// Order: connRequest or listener, queuePair, then one of completionQueue,
-// protectionDomain, memoryRegion, Device. A read or write holds its regions by a
-// count (element.pin), not by a lock, and lets go of them before it takes any
-// lock: so one who holds a lock may wait for the count.
+// Locks are taken in this order: connRequest or listener, queuePair, then one of
+// soft's CompletionQueue, Domain, Region and Device. A read or write protects its
+// regions by pins (soft.Element.Pin), not by a lock, and releases them before it takes
+// a lock. A goroutine that holds a lock may therefore wait for pins.
 package rdmatcp

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// bucket grants rate tokens a second, and as many at once after a rest.
+// bucket is a token bucket: it yields rate tokens a second and holds at most as many.
 type bucket struct {
 	rate int
 
@@ -17,8 +17,8 @@ type bucket struct {
 	last time.Time
 }
 
-// reserve takes a token and reports how long to wait for it, in which case the next
-// one waits longer.
+// reserve takes a token and returns how long the caller must wait for it. Each token
+// that is not there yet makes the next caller wait longer.
 func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -29,7 +29,7 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return time.Duration(-b.left / float64(b.rate) * float64(time.Second))
 }
 
-// allow takes a token if there is one.
+// allow takes a token if there is one, and reports whether it did.
 func (b *bucket) allow(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,17 +49,18 @@ func (b *bucket) refill(now time.Time) {
 	b.last = now
 }
 
-// source is what counts as one peer: an IPv4 address, or the network of an IPv6
-// address, which a host can change within it as it likes. The zero value is not
-// counted: other streams, and this machine itself unless own is set.
-func source(local, remote net.Addr, own bool) netip.Addr {
+// source returns the address that MaxPerSource counts a connection for: an IPv4
+// address, or the 64-bit network of an IPv6 address, since a host can choose any
+// address of it. It returns the zero value for a connection that is not counted: one
+// that is not TCP, or comes from this machine unless limitLocal is set.
+func source(local, remote net.Addr, limitLocal bool) netip.Addr {
 	there, ok := remote.(*net.TCPAddr)
 	here, ok2 := local.(*net.TCPAddr)
 	if !ok || !ok2 {
 		return netip.Addr{}
 	}
 	ip := there.AddrPort().Addr().Unmap()
-	if !own && (ip.IsLoopback() || here.IP.Equal(there.IP)) {
+	if !limitLocal && (ip.IsLoopback() || here.IP.Equal(there.IP)) {
 		return netip.Addr{}
 	}
 	if ip.Is6() {
@@ -70,8 +71,8 @@ func source(local, remote net.Addr, own bool) netip.Addr {
 	return ip
 }
 
-// handshakes are the connections of a listener that are in the handshake, the
-// oldest first.
+// handshakes holds the connections of a listener that are in the handshake, the oldest
+// first.
 type handshakes struct {
 	order list.List // of net.Conn
 	at    map[net.Conn]*list.Element
@@ -91,8 +92,8 @@ func (g *handshakes) remove(c net.Conn) {
 	}
 }
 
-// closeOldest closes the connection that has been silent for longest; its own
-// goroutine does the rest. False if there is none.
+// closeOldest closes the oldest connection, whose goroutine then removes it from the
+// device. It returns false if there is none.
 func (g *handshakes) closeOldest() bool {
 	e := g.order.Front()
 	if e == nil {

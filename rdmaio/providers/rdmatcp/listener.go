@@ -21,7 +21,7 @@ type listener struct {
 	done  chan struct{}
 	rate  bucket
 
-	mu         sync.Mutex // so that nothing enters the queue after it was emptied
+	mu         sync.Mutex // held to add to the queue: after Close has emptied it, nothing is added
 	closed     bool
 	handshakes handshakes
 }
@@ -42,12 +42,12 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	return d.listenOn(tcp)
 }
 
-// listenOn takes connections from a listener of streams.
+// listenOn returns a verbs listener over a listener of streams.
 func (d *Device) listenOn(tcp net.Listener) (verbs.Listener, error) {
 	l := &listener{
 		dev: d, tcp: tcp, queue: make(chan *connRequest, d.cfg.Backlog), done: make(chan struct{}), rate: bucket{rate: d.cfg.AcceptRate},
 	}
-	if err := d.soft.Listen(l); err != nil { // removed meanwhile
+	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
 		l.Close()
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (l *listener) Close() error {
 	}
 }
 
-// serve takes TCP connections until the listener is closed.
+// serve accepts TCP connections until the listener is closed.
 func (l *listener) serve() {
 	pause := time.Millisecond
 	for {
@@ -108,7 +108,7 @@ func (l *listener) serve() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of file descriptors, say
+		if err != nil { // for example because the process is out of file descriptors
 			l.dev.stats.acceptErrors.Add(1)
 			l.dev.log.write("no connection can be accepted", slog.String("device", l.dev.attrs.Name), slog.String("at", l.Addr()),
 				slog.Any("error", err), slog.Duration("next_try_in", pause))
@@ -119,7 +119,7 @@ func (l *listener) serve() {
 			continue
 		}
 		pause = time.Millisecond
-		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.ownCounts)); err {
+		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.limitLocal)); err {
 		case nil:
 			if l.startHandshake(conn) {
 				l.dev.goroutines.Go(func() { l.handshake(conn) })
@@ -137,7 +137,7 @@ func (l *listener) serve() {
 	}
 }
 
-// sleep waits; false if the listener is closed.
+// sleep waits for d and returns true. It returns false at once if the listener closes.
 func (l *listener) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -149,8 +149,8 @@ func (l *listener) sleep(d time.Duration) bool {
 	}
 }
 
-// startHandshake notes a connection whose handshake runs, and makes room for it; false if
-// the listener is closed.
+// startHandshake records a connection in the handshake, and closes the oldest of
+// MaxHandshakes for it. It returns false if the listener is closed.
 func (l *listener) startHandshake(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,9 +164,9 @@ func (l *listener) startHandshake(conn net.Conn) bool {
 	return true
 }
 
-var errBacklog = errors.New("Config.Backlog requests wait for Accept, or the listener is closed")
+var errBacklog = errors.New("as many requests wait for Listener.Accept as Config.Backlog allows, or the listener is closed")
 
-// handshake has the first half of the handshake and queues the request.
+// handshake waits for the client's hello and queues the connection request.
 func (l *listener) handshake(conn net.Conn) {
 	r, err := l.dev.request(context.Background(), conn)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// limitedLog writes what peers make a device say, which they cannot make it say
-// more often than Config.LogRate.
+// limitedLog writes log lines that peers cause, at most Config.LogRate in a second.
 type limitedLog struct {
-	to         *slog.Logger // nil: silent
+	to         *slog.Logger // nil: no output
 	rate       bucket
-	suppressed atomic.Int64
-	unreported atomic.Int64 // of them, since the last line
+	suppressed atomic.Int64 // lines left out
+	unreported atomic.Int64 // those of them since the last line
 }
 
-// write writes a line, unless there were too many. No lock is held: a handler
-// may take its time.
+// write writes a line unless the rate is exceeded. The caller holds no lock, because
+// the handler may block.
 func (j *limitedLog) write(what string, attrs ...slog.Attr) {
 	if j.to == nil {
 		return
@@ -37,14 +36,14 @@ func (j *limitedLog) write(what string, attrs ...slog.Attr) {
 	j.to.LogAttrs(context.Background(), slog.LevelWarn, what, attrs...)
 }
 
-// logRefused counts and logs a connection that is not taken.
+// logRefused counts and logs a connection that was refused.
 func (d *Device) logRefused(counter *atomic.Int64, conn net.Conn, why error) {
 	counter.Add(1)
 	d.log.write("connection refused",
 		slog.String("device", d.attrs.Name), slog.Any("at", conn.LocalAddr()), slog.Any("peer", conn.RemoteAddr()), slog.Any("error", why))
 }
 
-// logEnd logs how a connection ended, if not in order.
+// logEnd logs the error that ended a connection. It does not log an orderly close.
 func (q *queuePair) logEnd(w *wire) {
 	err := q.Err()
 	if !errors.Is(err, verbs.ErrConnectionBroken) {

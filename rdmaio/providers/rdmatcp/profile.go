@@ -9,28 +9,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The profile: what two devices of this package agree on above the format, which
-// knows no connection set-up, no errors and no invalidation.
+// The connection profile adds connection set-up, error reports and remote invalidation
+// to the format, which has none of them.
 //
-// The first message of each direction is an RDMA_Write of no bytes to buffer
-// 0, whose control data is a hello:
+// The first message of each direction is an RDMA_Write of no bytes to buffer 0. Its
+// control data is a hello:
 //
 //	0   magic "rpd1"
 //	4   version 1, flags, length of private data (1, 1, 2 bytes)
-//	8   longest Send taken
-//	12  Reads served at once, Reads wanted at once (2, 2 bytes)
+//	8   length of the longest Send that this side accepts
+//	12  Reads that this side serves at once, Reads that it wants served at once (2, 2 bytes)
 //	16  private data, padded with zeros to whole words
 //
-// The 4 bits of the client protocol in each header, read from the first
-// segment of a Send:
+// The profile uses the 4 bits of the header that belong to the client protocol. They
+// are read from the first segment of a Send:
 const (
-	resSolicited = 0x1 // the receiver wants to wake up for it
+	resSolicited = 0x1 // the Send is a solicited event
 	resControl   = 0x8 // the control data starts with profile words
-	resReport    = 0xf // not a message: the reason why the connection ends
+	resReport    = 0xf // the Send is a report: why the connection ends
 )
 
-// The profile words of a Send with invalidate: opcode, key. Those of a report:
-// reason, message number, buffer ID.
+// The profile words of a SendWithInvalidate are an opcode and a key; those of a report
+// are a reason, a message number and a buffer ID.
 const (
 	opInvalidate = 1
 	controlWords = 2
@@ -41,11 +41,11 @@ const (
 	helloMagic  = 0x72706431
 	helloSize   = 16
 	maxPrivate  = 1000
-	flagReject  = 1 // the listener's owner said no
-	flagRefused = 2 // nobody is there to ask
+	flagReject  = 1 // ConnRequest.Reject
+	flagRefused = 2 // the listener is closed or its backlog is full
 )
 
-// hello is one side's part of the set-up.
+// hello is the first message of one side.
 type hello struct {
 	flags     uint8
 	maxSend   uint32
@@ -54,7 +54,7 @@ type hello struct {
 	private   []byte
 }
 
-// append gives the hello as a segment.
+// append appends the hello as a segment.
 func (p *hello) append(b []byte, id uint64, number uint32) ([]byte, error) {
 	control := make([]byte, helloSize, helloSize+maxPrivate)
 	binary.BigEndian.PutUint32(control, helloMagic)
@@ -68,13 +68,13 @@ func (p *hello) append(b []byte, id uint64, number uint32) ([]byte, error) {
 	return segment.Append(b, &segment.Header{Type: segment.Write, Begin: true, End: true, ConnID: id, Number: number}, control, nil)
 }
 
-// errProfile marks what is right for the format and wrong for the profile.
-var errProfile = errors.New("not as the connection profile of package rdmatcp has it")
+// errProfile marks a message that obeys the format and breaks the profile.
+var errProfile = errors.New("the peer broke the connection profile (docs/rdmatcp.md)")
 
 // decode reads the control data of a peer's first message.
 func (p *hello) decode(h *segment.Header, control []byte) error {
 	if h.Type != segment.Write || !h.Begin || !h.End || h.BufferID != 0 || h.RDMALength != 0 {
-		return fmt.Errorf("first message is a %v of %d bytes to buffer %#x, want an RDMA_Write of none to buffer 0: %w", h.Type, h.Payload(), h.BufferID, errProfile)
+		return fmt.Errorf("first message is a %v of %d bytes to buffer %#x, want an RDMA_Write of no bytes to buffer 0: %w", h.Type, h.Payload(), h.BufferID, errProfile)
 	}
 	if len(control) < helloSize {
 		return fmt.Errorf("first message has %d bytes of control data, want at least %d: %w", len(control), helloSize, errProfile)
@@ -87,7 +87,7 @@ func (p *hello) decode(h *segment.Header, control []byte) error {
 	}
 	n := int(binary.BigEndian.Uint16(control[6:]))
 	if n > maxPrivate || n > len(control)-helloSize {
-		return fmt.Errorf("private data of %d bytes, want at most %d and what is there, %d: %w", n, maxPrivate, len(control)-helloSize, errProfile)
+		return fmt.Errorf("first message announces %d bytes of private data and has room for %d, want at most %d: %w", n, len(control)-helloSize, maxPrivate, errProfile)
 	}
 	*p = hello{
 		flags:     control[5],
@@ -99,21 +99,21 @@ func (p *hello) decode(h *segment.Header, control []byte) error {
 	return nil
 }
 
-// reason is why a side ends the connection, as reports carry it.
+// reason is the reason in a report: why its sender ends the connection.
 type reason uint32
 
 const (
 	reasonGoodbye  reason = iota + 1 // Disconnect
-	reasonFormat                     // a rule of the format, the profile or the protocol above
-	reasonAccess                     // key, range, right or domain
-	reasonLength                     // longer than the Receive, or than was said to be taken
-	reasonReceiver                   // no Receive posted
-	reasonReads                      // more Reads than agreed
-	reasonFailed                     // this side could not do its part
-	reasonSlow                       // over a time limit
+	reasonFormat                     // the receiver broke a rule of the format, the profile or the protocol above
+	reasonAccess                     // the receiver used a wrong key, range, right or domain
+	reasonLength                     // a Send was longer than its Receive, or than the hello allows
+	reasonReceiver                   // a Send found no Receive
+	reasonReads                      // there were more Reads than negotiated
+	reasonFailed                     // the sender of the report failed
+	reasonSlow                       // a time limit was exceeded
 )
 
-// String tells it to the side that is told.
+// String describes the reason to the receiver of the report.
 func (r reason) String() string {
 	switch r {
 	case reasonGoodbye:
@@ -121,22 +121,23 @@ func (r reason) String() string {
 	case reasonFormat:
 		return "a rule of the format, the profile or the protocol above was broken"
 	case reasonAccess:
-		return "a key, range or right was wrong"
+		return "a key, range, right or domain was wrong"
 	case reasonLength:
 		return "a Send was longer than its Receive"
 	case reasonReceiver:
-		return "a Send found no Receive"
+		return "a Send found no Receive posted"
 	case reasonReads:
-		return "there were more Reads than agreed"
+		return "there were more Reads than negotiated"
 	case reasonFailed:
-		return "the peer could not do its part"
+		return "the peer failed to carry out a valid request"
 	case reasonSlow:
-		return "it took too long"
+		return "a time limit was exceeded"
 	}
-	return fmt.Sprintf("reason %d, which is not known here", uint32(r))
+	return fmt.Sprintf("unknown reason %d", uint32(r))
 }
 
-// status is what a reported reason means to the side that is told.
+// status returns the completion status that a reported reason means for the receiver of
+// the report.
 func (r reason) status() verbs.Status {
 	switch r {
 	case reasonAccess:
@@ -151,11 +152,11 @@ func (r reason) status() verbs.Status {
 	return verbs.StatusRemoteOperation
 }
 
-// report is the last message of a side that ends the connection.
+// report is the last message of the side that ends the connection.
 type report struct {
 	reason reason
-	number uint32 // of the peer's message that is to blame, if any
-	buffer uint32 // its buffer ID or invalidated key, if any
+	number uint32 // number of the peer's message that caused the end, or 0
+	buffer uint32 // the buffer ID of that message, or the key that it invalidates, or 0
 }
 
 func (r report) append(b []byte, id uint64, number uint32) ([]byte, error) {
