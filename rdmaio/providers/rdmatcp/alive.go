@@ -11,15 +11,17 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// maxKeepAlive is the longest keepalive time that every system takes: 32,767 s on Linux.
+// maxKeepAlive is the longest keepalive time that all systems accept. On Linux the limit
+// is 32,767 s.
 const maxKeepAlive = 9 * time.Hour
 
-// watchPeer makes the system end a connection whose peer has vanished. A probe is sent after half
-// of Config.PeerTimeout without traffic, which finds a peer of whom nothing is expected; where the
-// system can, data that stays unacknowledged for that time ends the connection too. Without it
-// Linux retransmits for some 15 minutes. A stream that is not TCP has no such limit.
+// watchPeer makes the system end a connection whose peer no longer answers. After half
+// of Config.PeerTimeout without traffic it sends a keepalive probe. Where the system has
+// an option for it, sent data that stays unacknowledged for PeerTimeout ends the
+// connection too; by default Linux retransmits for some 15 minutes. A stream that no TCP
+// connection carries has no such limit.
 //
-// Options that a system refuses keep its own values: an old kernel is no reason to have no connection.
+// An option that the system refuses keeps its default: the connection works without it.
 func (d *Device) watchPeer(conn net.Conn) {
 	tcp := tcpUnder(conn)
 	if tcp == nil {
@@ -42,7 +44,8 @@ func (d *Device) watchPeer(conn net.Conn) {
 	_ = raw.Control(func(fd uintptr) { setTCPOption(fd, option, int(units)) })
 }
 
-// tcpUnder returns the TCP connection that conn is, or that carries it, as under TLS; nil if there is none.
+// tcpUnder returns the TCP connection that conn is or that carries it, as under TLS, or
+// nil.
 func tcpUnder(conn net.Conn) *net.TCPConn {
 	for {
 		switch c := conn.(type) {
@@ -56,14 +59,14 @@ func tcpUnder(conn net.Conn) *net.TCPConn {
 	}
 }
 
-// vanished adds to an error of the stream that the peer does not answer, where that is the cause. A
-// system that gives up reports the last error that a router gave, if one did.
+// vanished adds the cause to an error by which the system gave up a peer that does not
+// answer. If a router has reported an error meanwhile, the system returns that one.
 func (d *Device) vanished(err error) error {
 	for _, cause := range []syscall.Errno{
 		syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, wsaTimedOut, wsaHostUnreach, wsaNetUnreach,
 	} {
 		if isErrno(err, cause) {
-			return fmt.Errorf("the peer, or the network to it, has not answered for Config.PeerTimeout, %v: %w: %w",
+			return fmt.Errorf("the peer, or the network to it, has not answered for %v (Config.PeerTimeout): %w: %w",
 				d.cfg.PeerTimeout, err, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 		}
 	}

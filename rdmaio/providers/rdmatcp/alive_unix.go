@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// unackedOption returns the option of TCP that limits how long sent data may stay unacknowledged,
-// and its unit; 0 where there is none, and keepalive has to do. Package syscall does not have the
-// numbers, which are part of the systems' binary interface.
+// unackedOption returns the TCP option that limits how long sent data may stay
+// unacknowledged, and its unit. It returns 0 if the system has none. The numbers, which
+// package syscall lacks, are part of the systems' binary interface.
 func unackedOption() (option int, unit time.Duration) {
 	switch runtime.GOOS {
 	case "linux", "android":

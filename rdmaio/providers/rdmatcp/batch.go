@@ -11,34 +11,35 @@ import (
 )
 
 const (
-	batchArena    = 16 << 10
-	batchSegments = 128
-	batchBytes    = 256 << 10 // of payload that is not copied
-	arenaRoom     = segment.LongHeader + segment.MaxControl + StageLimit + 3 + segment.TrailerSize
+	batchArena    = 16 << 10                                                                       // bytes of the arena
+	batchSegments = 128                                                                            // segments at most
+	batchBytes    = 256 << 10                                                                      // bytes of direct payload from which on a batch is full
+	arenaRoom     = segment.LongHeader + segment.MaxControl + StageLimit + 3 + segment.TrailerSize // the most that a segment needs
 )
 
-// batch is a run of segments that one write sends.
+// batch is a sequence of segments that are sent by one write: filled by add, sealed by
+// seal, then written.
 type batch struct {
-	arena  []byte         // headers, copied payload, padding, CRCs, in order
-	segs   []part         //
-	pay    [][]byte       // payload that is not copied, in order
-	pins   []*soft.Region // where it lies
-	direct int            // bytes of it
-	staged int            // bytes copied
+	arena  []byte // headers, control data, staged payload, padding and CRCs, in order
+	segs   []part
+	pay    [][]byte       // direct payload, in order
+	pins   []*soft.Region // the regions of pay, pinned
+	direct int            // bytes of direct payload
+	staged int            // bytes of staged payload
 
-	bufs   net.Buffers // what is still to be written
+	bufs   net.Buffers // what remains to be written
 	sealed bool
 	iov    net.Buffers // memory for bufs
 
-	first               uint64 // number of the first request in it
-	requests, responses uint64 // those before these numbers are in it as a whole
+	first               uint64 // number of the first request in the batch
+	requests, responses uint64 // numbers after the last request and response that end in the batch, or before it
 }
 
-// part is a segment in a batch: bytes start to body of the arena, its share of
-// pay, bytes body to crc of the arena and the CRC.
+// part is a segment in a batch. It consists of bytes start to body of the arena,
+// elements pay to payEnd of batch.pay, bytes body to crc of the arena, and the CRC.
 type part struct{ start, body, crc, pay, payEnd int }
 
-// batches are those that no connection is filling: one that rests has none.
+// batches are the batches that no connection has borrowed.
 var batches = sync.Pool{New: func() any { return &batch{arena: make([]byte, 0, batchArena)} }}
 
 func (b *batch) reset() {
@@ -55,8 +56,9 @@ func (b *batch) full() bool {
 
 func (b *batch) empty() bool { return len(b.segs) == 0 }
 
-// add adds a segment with bytes off to off+n of a list, which is pinned; it
-// stays so as long as the answer is true.
+// add adds a segment with bytes off to off+n of a pinned list as its payload. It
+// returns true if the payload is direct: then the list must stay pinned until the batch
+// is written.
 func (b *batch) add(h *segment.Header, control []byte, sgl soft.List, off, n int) (holds bool) {
 	h.CLEN = uint8(len(control) / 4)
 	h.SetPayload(n)
@@ -87,7 +89,7 @@ func (b *batch) add(h *segment.Header, control []byte, sgl soft.List, off, n int
 	return holds
 }
 
-// seal computes the CRCs and lays the batch out for writing.
+// seal computes the CRCs and sets bufs.
 func (b *batch) seal() {
 	b.sealed = true
 	run := 0
@@ -110,8 +112,8 @@ func (b *batch) seal() {
 	b.bufs = b.iov
 }
 
-// advance takes n bytes of a batch that is all in the arena off what is still to
-// be written, and reports whether that was all.
+// advance removes n written bytes from bufs, of a batch without direct payload. It
+// reports whether all is written.
 func (b *batch) advance(n int) bool {
 	b.bufs[0] = b.bufs[0][n:]
 	if len(b.bufs[0]) == 0 {
@@ -120,8 +122,7 @@ func (b *batch) advance(n int) bool {
 	return len(b.bufs) == 0
 }
 
-// copyRest copies what is still to be written, so that the registered memory in it
-// can be let go of.
+// copyRest copies what remains to be written, so that its regions can be unpinned.
 func (b *batch) copyRest() {
 	if len(b.pay) == 0 {
 		return
@@ -141,7 +142,7 @@ func (b *batch) copyRest() {
 	b.bufs = append(b.iov[:0], all)
 }
 
-// writeEach writes to a stream that knows no gather lists.
+// writeEach writes bufs to a stream that has no gathering write.
 func (b *batch) writeEach(to io.Writer) error {
 	for len(b.bufs) > 0 {
 		n, err := to.Write(b.bufs[0])
@@ -153,7 +154,7 @@ func (b *batch) writeEach(to io.Writer) error {
 	return nil
 }
 
-// unpin lets go of the registered memory in the batch.
+// unpin unpins the regions of the batch.
 func (b *batch) unpin() {
 	for _, mr := range b.pins {
 		mr.Unpin()

@@ -9,9 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// checkSegment checks a segment against the state of the connection and finds the
-// target of its payload: all that can be refused is refused before a byte is
-// placed.
+// checkSegment checks a segment against the state of the connection and sets the target
+// of its payload. All checks but that of the CRC come before the first byte is placed.
 func (q *queuePair) checkSegment(w *wire, h *segment.Header) error {
 	q.mu.Lock()
 	defer q.unlock()
@@ -48,7 +47,7 @@ func (q *queuePair) checkSegment(w *wire, h *segment.Header) error {
 	return q.acceptRead(h)
 }
 
-// acceptSend finds a Send its Receive (R2, R3).
+// acceptSend finds the Receive of a Send (R2, R3).
 func (q *queuePair) acceptSend(h *segment.Header) error {
 	in := &q.in
 	if h.Begin {
@@ -58,9 +57,9 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 				if q.ending {
 					return errClosing
 				}
-				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("no Receive was posted for a Send for %v", q.dev.cfg.ReceiveTimeout))
+				return q.refuse(reasonReceiver, h.Number, 0, fmt.Sprintf("Send found no Receive posted for %v (Config.ReceiveTimeout)", q.dev.cfg.ReceiveTimeout))
 			}
-			in.message = q.rqNext
+			in.recv = q.rqNext
 			q.rqNext++
 		}
 	}
@@ -70,7 +69,7 @@ func (q *queuePair) acceptSend(h *segment.Header) error {
 		}
 		return nil
 	}
-	r := q.rq.at(in.message)
+	r := q.rq.at(in.recv)
 	if in.sendLen += h.Payload(); in.sendLen > r.total {
 		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalLength}
 		return q.refuse(reasonLength, h.Number, 0, fmt.Sprintf("Send of at least %d bytes, but the Receive has room for %d", in.sendLen, r.total))
@@ -93,7 +92,8 @@ func (q *queuePair) acceptWrite(h *segment.Header) error {
 			if q.ending {
 				return errClosing
 			}
-			return q.refuse(reasonSlow, h.Number, h.BufferID, "Write has to wait for a Read before it, whose data the peer does not take")
+			return q.refuse(reasonSlow, h.Number, h.BufferID,
+				fmt.Sprintf("Write must not overtake an earlier Read (§3.4 Order), whose response the peer has not taken for %v (Config.SendTimeout)", q.dev.cfg.SendTimeout))
 		}
 	}
 	if h.RDMALength > 0 {
@@ -104,9 +104,9 @@ func (q *queuePair) acceptWrite(h *segment.Header) error {
 
 // acceptRead checks a Read of the peer (RFC 5042 §6.3, §6.4.3.3; R9, R14).
 func (q *queuePair) acceptRead(h *segment.Header) error {
-	// What is in a write counts as answered: the peer may have it already.
+	// A response that is in a batch counts as sent: the peer may have received it.
 	if n := int(q.resp.tail - q.rspNext); n >= q.resources {
-		return q.refuse(reasonReads, h.Number, h.BufferID, fmt.Sprintf("Read while %d are not answered, as many as were agreed (RFC 5042 §6.4.3.3)", n))
+		return q.refuse(reasonReads, h.Number, h.BufferID, fmt.Sprintf("Read while %d are outstanding, as many as were negotiated (RFC 5042 §6.4.3.3)", n))
 	}
 	if h.RDMALength == 0 {
 		return nil
@@ -128,9 +128,9 @@ func (q *queuePair) refuseAccess(h *segment.Header, reason string) error {
 		fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s (RFC 5042 %s)", h.Type, h.RDMALength, h.Offset, h.BufferID, reason, rule))
 }
 
-// awaitSources waits until a Write may overwrite what an earlier Read, which it
-// must not overtake, has to send (§3.4 Order). Writes of this package may; only
-// a peer that both asks for the order and lets the two overlap gets here.
+// awaitSources waits until the response to an earlier Read was sent, if a Write must not
+// overtake that Read (§3.4 Order) and overlaps its source. Writes of this package never
+// have to wait: they do not ask for that order.
 func (q *queuePair) awaitSources(h *segment.Header, e *soft.Element) bool {
 	for i := q.resp.tail; i > q.resp.head; i-- {
 		r := q.resp.at(i - 1)
@@ -141,8 +141,9 @@ func (q *queuePair) awaitSources(h *segment.Header, e *soft.Element) bool {
 	return true
 }
 
-// await waits for something that wake announces; false after the time, or when
-// the connection ends. mu is held, but not while waiting.
+// await waits until done, which it asks whenever wake was called, returns true. It
+// returns false if that takes longer than atMost, or if the connection ends. mu is held,
+// but not while waiting.
 func (q *queuePair) await(done func() bool, atMost time.Duration) bool {
 	if done() {
 		return true

@@ -8,14 +8,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// commit does what a segment is for, now that its CRC is right. Nothing of it
-// was reported to anyone before. mu is held.
+// commit carries out a segment whose CRC was checked: until then, nothing of it was
+// reported. mu is held.
 func (q *queuePair) commit(h *segment.Header) error {
 	switch {
 	case h.Type == segment.ReadRequest:
 		q.queueResponse(h)
 	case !h.End, h.Type == segment.Write:
-		// A Write ends unnoticed (R6).
+		// The receiver of a Write is not notified (R6).
 	case h.Type == segment.ReadResponse:
 		q.readDone()
 	case q.in.report:
@@ -26,7 +26,7 @@ func (q *queuePair) commit(h *segment.Header) error {
 	return nil
 }
 
-// queueResponse queues a Read of the peer.
+// queueResponse queues the response to a Read of the peer.
 func (q *queuePair) queueResponse(h *segment.Header) {
 	r := q.resp.next()
 	*r = response{number: h.Number, total: int(h.RDMALength)}
@@ -37,7 +37,7 @@ func (q *queuePair) queueResponse(h *segment.Header) {
 	q.kick()
 }
 
-// readDone completes the oldest Read of ours, which may let others begin.
+// readDone completes our oldest Read. Requests that waited for it may then be sent.
 func (q *queuePair) readDone() {
 	q.sq.at(*q.reads.at(q.reads.head)).done = true
 	q.reads.pop()
@@ -45,16 +45,17 @@ func (q *queuePair) readDone() {
 	q.kick()
 }
 
-// deliver gives a Send to its Receive, which completes when the Reads before it
-// have been served (§3.4 Order).
+// deliver delivers a Send to its Receive, which completes when the Reads that it must
+// not overtake have been served (§3.4 Order).
 func (q *queuePair) deliver(h *segment.Header) error {
-	in, r := &q.in, q.rq.at(q.in.message)
+	in, r := &q.in, q.rq.at(q.in.recv)
 	r.wc = verbs.WC{ByteLen: uint32(in.sendLen)}
 	if q.dev.cfg.Raw == nil {
 		r.solicited = in.res&resSolicited != 0
 		if in.res&resControl != 0 {
 			if op := binary.BigEndian.Uint32(in.control[:]); in.controlLen < 4*controlWords || op != opInvalidate {
-				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%d bytes of control data that begin with operation %#x, want %d and %#x: %v", in.controlLen, op, 4*controlWords, opInvalidate, errProfile))
+				return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("Send with %d bytes of control data that begin with operation %#x, want at least %d bytes and operation %#x: %v",
+					in.controlLen, op, 4*controlWords, opInvalidate, errProfile))
 			}
 			key := binary.BigEndian.Uint32(in.control[4:])
 			if reason := q.PD.Invalidatable(key); reason != "" { // RFC 5042 §6.4.5
@@ -74,10 +75,10 @@ func (q *queuePair) deliver(h *segment.Header) error {
 	return nil
 }
 
-// reported ends the connection for the reason that the peer gives.
+// reported ends the connection because of a report of the peer.
 func (q *queuePair) reported() error {
 	if q.in.controlLen < 4*reportWords {
-		return q.refuse(reasonFormat, 0, 0, fmt.Sprintf("report of %d bytes, want %d: %v", q.in.controlLen, 4*reportWords, errProfile))
+		return q.refuse(reasonFormat, 0, 0, fmt.Sprintf("report of %d bytes, want at least %d: %v", q.in.controlLen, 4*reportWords, errProfile))
 	}
 	p := decodeReport(q.in.control[:])
 	if p.reason == reasonGoodbye {
@@ -92,7 +93,7 @@ func (q *queuePair) reported() error {
 			break
 		}
 	}
-	err := fmt.Errorf("%w: queue pair %d: the peer ended it: %v (message %#x, buffer 0x%08x%s): %w",
+	err := fmt.Errorf("%w: queue pair %d: the peer ended the connection: %v (message %#x, buffer 0x%08x%s): %w",
 		verbs.ErrConnectionBroken, q.Num(), p.reason, p.number, p.buffer, what, status.Err())
 	q.end(err, report{})
 	return err

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// wcOpcode is what a request's completion calls it.
+// wcOpcode returns the opcode of a request's completion.
 func (r *request) wcOpcode() verbs.WCOpcode {
 	switch r.opcode {
 	case verbs.RDMAWrite:
@@ -21,7 +21,7 @@ func (r *request) wcOpcode() verbs.WCOpcode {
 	return verbs.WCSend
 }
 
-// describe returns what a request asks of the peer, for errors.
+// describe describes a request, for errors.
 func (r *request) describe() string {
 	if r.opcode == verbs.RDMARead || r.opcode == verbs.RDMAWrite {
 		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", r.opcode, r.total, r.addr, r.rkey)
@@ -29,8 +29,7 @@ func (r *request) describe() string {
 	return fmt.Sprintf("%v of %d bytes", r.opcode, r.total)
 }
 
-// completeSends completes the requests that are done, in order: one that is not
-// holds up those behind it.
+// completeSends completes requests that are done, in order, up to the first that is not.
 func (q *queuePair) completeSends() {
 	for q.sq.len() > 0 && q.sq.at(q.sq.head).done {
 		q.completeSend()
@@ -50,15 +49,15 @@ func (q *queuePair) completeSend() {
 	q.sq.pop()
 	q.sendRoom++
 	if wc.Status == verbs.StatusSuccess && !signaled {
-		return // its entry is freed together with that of a later signaled one
+		return // its entry is freed with that of the next signaled request
 	}
 	room := q.sendRoom
 	q.sendRoom = 0
 	q.mu.Push(q.SendCQ, soft.Entry{WC: wc, QP: &q.QueuePair, SendRoom: room}, false)
 }
 
-// completeRecvs completes the Receives that are done and need not wait for a
-// Read before them to be served (§3.4 Order), in order.
+// completeRecvs completes Receives that are done, in order, up to the first that is
+// not, or that must wait until an earlier Read of the peer was served (§3.4 Order).
 func (q *queuePair) completeRecvs() {
 	for q.rq.len() > 0 {
 		r := q.rq.at(q.rq.head)
@@ -73,8 +72,8 @@ func (q *queuePair) completeRecvs() {
 func (q *queuePair) completeRecv() {
 	r := q.rq.at(q.rq.head)
 	if r.invalidate != 0 {
-		// The owner may have been faster since it was checked: as good. Whoever
-		// pins it waits for nothing that needs mu.
+		// The result does not matter: the region's owner may have invalidated it since
+		// it was checked. A holder of a pin does not wait for mu, so this does not block.
 		q.PD.InvalidateKey(r.invalidate)
 	}
 	wc, solicited := r.wc, r.solicited
@@ -85,8 +84,8 @@ func (q *queuePair) completeRecv() {
 	q.mu.Push(q.RecvCQ, soft.Entry{WC: wc, QP: &q.QueuePair}, solicited)
 }
 
-// end begins the end of the queue pair, if it has not begun. mu is held. last is
-// what the peer is told, if there is one.
+// end starts the end of the queue pair, unless it has started. mu is held. last is the
+// report for the peer, if it has a reason.
 func (q *queuePair) end(why error, last report) {
 	if q.ending || q.State() >= verbs.StateError {
 		return
@@ -107,17 +106,17 @@ func (q *queuePair) end(why error, last report) {
 	}
 }
 
-// ioDone is done with a read or write, during which mu was not held and busy was
-// counted up.
+// ioDone ends a read or write that the caller has counted in ioCount. mu is held.
 func (q *queuePair) ioDone() {
 	if q.ioCount--; q.ioCount == 0 && q.ending && q.State() < verbs.StateError {
 		q.finish()
 	}
 }
 
-// finish completes all that is outstanding, when nobody touches its memory any
-// more. What follows a request that did not succeed is flushed: a Send was done when its bytes were
-// written, while a Read before it still waited for its answer.
+// finish completes all outstanding requests and enters StateError. No read or write is
+// in progress. Requests behind one that did not succeed are flushed, even if they are
+// done: a Send is done when its bytes are written, while a Read before it still waits
+// for its response.
 func (q *queuePair) finish() {
 	for failed := false; q.sq.len() > 0; q.completeSend() {
 		r := q.sq.at(q.sq.head)

@@ -55,8 +55,8 @@
 //
 // # Goroutines
 //
-// A connection has a reader, and a writer that is started when it is first needed. The device owns all
-// goroutines, and Device.Close waits for them.
+// A connection has a reader, and a writer that is started when it is first needed. The
+// device owns all goroutines, and Device.Close waits for them.
 //
 //   - The reader handles all that arrives. It never waits for the writer.
 //   - The writer is the only goroutine that waits until the peer takes data.

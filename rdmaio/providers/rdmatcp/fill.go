@@ -9,17 +9,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// step is what came of the try to add a segment to the batch.
+// step is the result of an attempt to add a segment to the batch.
 type step uint8
 
 const (
-	stepNone step = iota // there is none that can go now
-	stepAdded
-	stepNeedsWriter // there is one, which only the writer can send
+	stepNone        step = iota // no segment can be sent now
+	stepAdded                   // a segment was added, or a request carried out
+	stepNeedsWriter             // the next segment is direct, which only the writer sends
 )
 
-// fill puts the segments that can go now into the batch, those of the two groups
-// in turn (§4), and reports whether the writer has to go on. mu is held.
+// fill adds the segments that can be sent now to the batch, from the two groups in turn
+// (§4). If stagedOnly is set, it leaves direct payload to the writer, and reports
+// whether there is some. mu is held.
 func (q *queuePair) fill(w *wire, stagedOnly bool) (more bool) {
 	q.out.first = q.sqNext
 	for !q.out.full() && !q.ending {
@@ -39,7 +40,7 @@ func (q *queuePair) fill(w *wire, stagedOnly bool) (more bool) {
 	return more
 }
 
-// fillRequest adds a segment of the oldest request that is not on its way.
+// fillRequest adds the next segment of request sqNext.
 func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	if q.sqNext == q.sq.tail {
 		return stepNone
@@ -76,9 +77,9 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 		q.out.add(&h, control, nil, 0, 0)
 		q.reads.next()
 		*q.reads.at(q.reads.push()) = q.sqNext
-		return q.requestBegun()
+		return q.nextRequest()
 	case verbs.RDMAWrite:
-		// Order: R5, no Write waits for another; ours may overtake our Reads.
+		// Order: R5, Writes do not wait for each other; ours may also overtake our Reads.
 		h.Type, h.BufferID, h.Offset, h.RDMALength, h.Order = segment.Write, r.rkey, uint32(r.addr)+uint32(q.sqSent), uint32(r.total), segment.NoOrder
 	default:
 		if q.dev.cfg.Raw == nil && r.flags&verbs.SendSolicited != 0 {
@@ -106,12 +107,13 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	q.addPinned(&h, control, r.sgl, q.sqSent, n)
 	q.sqSent += n
 	if h.End {
-		return q.requestBegun()
+		return q.nextRequest()
 	}
 	return stepAdded
 }
 
-// addPinned adds a segment from a pinned list and keeps the pins if it must.
+// addPinned adds a segment with payload from a pinned list. It unpins the list, or
+// leaves that to the batch.
 func (q *queuePair) addPinned(h *segment.Header, control []byte, sgl soft.List, off, n int) {
 	if !q.out.add(h, control, sgl, off, n) {
 		sgl.Unpin()
@@ -122,25 +124,26 @@ func (q *queuePair) addPinned(h *segment.Header, control []byte, sgl soft.List, 
 	}
 }
 
-// requestBegun moves on to the next request.
-func (q *queuePair) requestBegun() step {
+// nextRequest moves on from a request whose last segment is in the batch.
+func (q *queuePair) nextRequest() step {
 	q.begun = false
 	q.sqNext++
 	return stepAdded
 }
 
-// impossible says why no peer could carry a request out: offsets have 32 bits.
+// impossible returns why no peer could carry a request out, or "": offsets have 32 bits.
 func (r *request) impossible() string {
 	if r.opcode != verbs.RDMAWrite && r.opcode != verbs.RDMARead || r.total == 0 {
 		return ""
 	}
 	if r.addr >= 1<<32 || r.addr+uint64(r.total) > 1<<32 {
-		return "range is beyond the 2^32 bytes that a region can have"
+		return fmt.Sprintf("range of %d bytes at %#x ends beyond 2^32, the largest size of a region (draft-williams-rdmatcp-00 §3.4 RDMA Buffer Offset)", r.total, r.addr)
 	}
 	return ""
 }
 
-// perSegment splits a message evenly: bytes for each segment but the last.
+// perSegment splits a message of total bytes evenly into segments of at most most bytes.
+// It returns the size of each but the last.
 func perSegment(total, most int) int {
 	if total <= most {
 		return total
@@ -151,7 +154,7 @@ func perSegment(total, most int) int {
 
 // localInvalidate runs a LocalInvalidate request.
 func (q *queuePair) localInvalidate(r *request) step {
-	if len(q.out.pins) > 0 { // perhaps of that region: first write it
+	if len(q.out.pins) > 0 { // the region may be one of these: write the batch first
 		return stepNone
 	}
 	if !q.PD.InvalidateKey(r.invalidate) {
@@ -163,8 +166,8 @@ func (q *queuePair) localInvalidate(r *request) step {
 	return stepAdded
 }
 
-// failRequest ends the connection for a request that cannot be carried out, after
-// what stands before it has been sent.
+// failRequest ends the connection because of a request that cannot be carried out. It
+// first waits until the batch before it was sent.
 func (q *queuePair) failRequest(r *request, status verbs.Status, what string) step {
 	if !q.out.empty() {
 		return stepNone
@@ -174,8 +177,8 @@ func (q *queuePair) failRequest(r *request, status verbs.Status, what string) st
 	return stepNone
 }
 
-// fillResponse adds a segment of the oldest Read of the peer that is not
-// answered. Responses leave in the order of their requests.
+// fillResponse adds the next segment of response rspNext. Responses are sent in the
+// order of their requests.
 func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 	if q.rspNext == q.resp.tail {
 		return stepNone
@@ -193,7 +196,7 @@ func (q *queuePair) fillResponse(w *wire, stagedOnly bool) step {
 	if r.total > 0 {
 		if source = r.source[:]; !source.Pin() {
 			if q.out.empty() {
-				q.refuse(reasonAccess, r.number, 0, "source of a Read was invalidated before all of it was sent")
+				q.refuse(reasonAccess, r.number, 0, "the region that a Read names was invalidated before all of it was sent")
 			}
 			return stepNone
 		}

@@ -302,7 +302,7 @@ func TestReceives(t *testing.T) {
 		status verbs.Status
 		reason string
 	}{
-		{"none posted", -1, []int{4}, 0, "no Receive was posted"},
+		{"none posted", -1, []int{4}, 0, "Send found no Receive posted"},
 		{"too small", 7, []int{8}, verbs.StatusLocalLength, "has room for 7"},
 		{"too small for the second segment", 9, []int{5, 5}, verbs.StatusLocalLength, "has room for 9"},
 		{"too small for a long segment", 9000, []int{5000, 5000}, verbs.StatusLocalLength, "has room for 9000"},

@@ -6,8 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// receiveStaged reads the rest of a segment and checks its CRC before it places the
-// payload.
+// receiveStaged reads the rest of a segment and checks its CRC, then places the payload.
 func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	b, err := q.need(w, h.Wire())
 	if err != nil {
@@ -18,7 +17,7 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 		return err
 	}
 	w.skip(len(b))
-	behind := w.readAhead < inputSize // a long message, not many small ones ago
+	behind := w.readAhead < inputSize // few short segments ago there was a long one
 	w.readAhead = min(inputSize, max(2*w.readAhead, aheadBehind))
 	q.deliverControl(h)
 	q.mu.Lock()
@@ -27,7 +26,7 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 		return errClosing
 	}
 	q.noteArrival()
-	w.noWait = w.noWait || behind && w.w > w.r // the next long one is mostly here
+	w.noWait = w.noWait || behind && w.w > w.r // most of the next long one has probably arrived
 	if q.corked || w.noWait || w.segmentBuffered() {
 		q.cork(0)
 	}
@@ -47,8 +46,9 @@ func (q *queuePair) receiveStaged(w *wire, h *segment.Header) error {
 	return q.commit(h)
 }
 
-// receiveDirect reads the payload of a segment to its place while the CRC runs. If
-// that proves wrong the connection is dead and the content of the place undefined.
+// receiveDirect reads the payload of a segment into its target and computes the CRC
+// meanwhile. If the CRC is wrong, the connection ends and the content of the target is
+// undefined.
 func (q *queuePair) receiveDirect(w *wire, h *segment.Header, head int) error {
 	b, err := q.need(w, head)
 	if err != nil {
@@ -72,7 +72,7 @@ func (q *queuePair) receiveDirect(w *wire, h *segment.Header, head int) error {
 	return checkCRC(h, sum, b[pad:])
 }
 
-// place reads payload into its target.
+// place reads the payload into its target and returns the updated CRC.
 func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error) {
 	if err := q.pinTarget(w, h, 0); err != nil {
 		return 0, err
@@ -121,9 +121,9 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 	return sum, nil
 }
 
-// pinTarget pins the target of a segment, of which more than a copy's time may be spent in reading,
-// and notes the pieces that the payload from byte done on goes to. They hold as long as the pin:
-// a region may stand for other memory after a pause (verbs.Redirector; R289).
+// pinTarget pins the target of a segment for as long as its payload is read, and sets
+// pieces to the memory for the payload from byte done on. The pieces are valid until
+// unpinTarget: a region may then be redirected to other memory (verbs.Redirector; R289).
 func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	q.mu.Lock()
 	if q.ending {
@@ -145,7 +145,7 @@ func (q *queuePair) pinTarget(w *wire, h *segment.Header, done int) error {
 	return err
 }
 
-// unpinTarget ends that.
+// unpinTarget releases what pinTarget has pinned.
 func (q *queuePair) unpinTarget(w *wire) {
 	q.in.target.Unpin()
 	w.placing.Store(false)
@@ -154,8 +154,8 @@ func (q *queuePair) unpinTarget(w *wire) {
 	q.unlock()
 }
 
-// targetGone ends the connection because a region that a segment was to go to is
-// no longer valid. mu is held.
+// targetGone ends the connection because the target of a segment is no longer a valid
+// region. mu is held.
 func (q *queuePair) targetGone(h *segment.Header) error {
 	if q.ending {
 		return errClosing
@@ -164,7 +164,7 @@ func (q *queuePair) targetGone(h *segment.Header) error {
 	case segment.Write:
 		return q.refuseAccess(h, "region was invalidated")
 	case segment.Send:
-		r := q.rq.at(q.in.message)
+		r := q.rq.at(q.in.recv)
 		r.done, r.wc = true, verbs.WC{Status: verbs.StatusLocalProtection}
 		return q.refuse(reasonFailed, h.Number, 0, "region of the Receive was invalidated after the post")
 	}
@@ -173,7 +173,7 @@ func (q *queuePair) targetGone(h *segment.Header) error {
 	return q.refuse(reasonFailed, h.Number, 0, "region of the Read was invalidated after the post")
 }
 
-// checkCRC compares what was computed with what the segment says.
+// checkCRC compares the computed CRC with that of the segment.
 func checkCRC(h *segment.Header, sum uint32, field []byte) error {
 	if found := crc.Get(field); found != sum {
 		return &segment.Error{Rule: segment.BadCRC, Type: h.Type, Got: uint64(found), Want: uint64(sum)}

@@ -43,7 +43,7 @@ func (q *queuePair) postSend(wrs []verbs.SendWR, control []*controlData) (int, e
 	return len(wrs), nil
 }
 
-// checkSend refuses what can be refused now and fills in r.
+// checkSend checks a request and fills in r.
 func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 	*r = request{
 		wrid: wr.WRID, opcode: wr.Opcode, flags: wr.Flags, rkey: wr.RKey, invalidate: wr.InvalidateRKey, addr: wr.RemoteAddr,
@@ -53,7 +53,7 @@ func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 	switch wr.Opcode {
 	case verbs.SendWithInvalidate:
 		if !q.dev.attrs.RemoteInvalidate {
-			return fmt.Errorf("needs the connection profile, which the device is told to leave out: %w", verbs.ErrNotSupported)
+			return fmt.Errorf("needs the connection profile, which Config.Raw disables: %w", verbs.ErrNotSupported)
 		}
 		longest = int(min(q.dev.attrs.MaxMessageSize, q.maxSend))
 	case verbs.Send:
@@ -65,7 +65,7 @@ func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
 			return fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
 		}
 	case verbs.LocalInvalidate:
-		return nil // has no list
+		return nil // it has no SGL
 	default:
 		return fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
 	}
@@ -106,7 +106,7 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 	return len(wrs), nil
 }
 
-// wake tells the reader that something it may wait for has happened.
+// wake makes the reader look again at what it waits for in await.
 func (q *queuePair) wake() {
 	select {
 	case q.woken <- struct{}{}:

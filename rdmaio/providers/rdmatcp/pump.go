@@ -6,37 +6,40 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Sending has one token, queuePair.sending. Who finds it free and has something
-// to send takes it, sends small segments by himself as long as the socket takes
-// them at once, and hands the token to the writer goroutine when payload is to go
-// without a copy, the socket is full, or it is no plain socket. What others post
-// meanwhile is gathered into the next write. So nobody but the writer ever waits
-// for the peer.
+// Only the holder of a token, queuePair.sending, sends. A goroutine that has posted and
+// finds the token free takes it. It sends staged segments itself, as long as the socket
+// takes them at once. It hands the token to the writer goroutine (handoff) if payload is
+// direct, the socket is full, or the stream is not plain TCP. Requests that others post
+// meanwhile go into the next write. So only the writer ever waits for the peer.
 //
-// Two things make messages share a write, where each write costs more than all
-// else. While the reader has whole messages before it, or answers to our Reads, or
-// long messages with small ones between, come without a pause, completions are not
-// notified of, and what is posted waits, until it has seen them all (cork). And who
-// posts again before anything came from the peer, or did so the time before, leaves
-// it to the writer, which runs when he waits or another processor is free: so a
-// message and its answer never wait for a goroutine, and a stream of them is
-// gathered.
+// A write costs more than all other work on a short message. Two rules let messages
+// share one:
+//
+//   - Cork: while the reader has further input at hand, it holds back notifications and
+//     what is posted, until it has handled that input. Input at hand is whole messages
+//     that were read ahead, responses to our Reads, or long messages that short ones
+//     follow without a pause.
+//   - Streaming: a caller that posts twice without hearing from the peer, now or before
+//     the last arrival, is streaming. Its posts go to the writer, which runs when the
+//     caller waits or another processor is free, and sends all that was posted by then
+//     in one batch. A single request and its response never wait for a goroutine.
 
 const (
-	inlineRounds = 4       // writes that one who posts does for others
-	corkSegments = 64      // segments that the reader looks at before it sends
-	corkShare    = 4 << 10 // bytes of payload that count as one more
+	inlineRounds = 4       // writes that a posting goroutine does before it hands over to the writer
+	corkSegments = 64      // segments that the reader handles before it uncorks
+	corkShare    = 4 << 10 // bytes of payload that count as one more segment
 )
 
-// kick makes sure that what can be sent is. mu is held, and may be free for a
-// while.
+// kick sends what can be sent, or makes the writer do it, unless the reader has corked.
+// mu is held, and may be unlocked in between.
 func (q *queuePair) kick() {
 	if !q.corked {
 		q.push(q.inlineWrites == 0 && !q.streaming)
 	}
 }
 
-// push does so, without the writer if now is set and it need not wait.
+// push does the same even if corked. If now is set, it leaves to the writer only what
+// has to wait.
 func (q *queuePair) push(now bool) {
 	w := q.wire.Load()
 	if w == nil || q.sending || q.ending || !q.ready(w) {
@@ -58,8 +61,8 @@ func (q *queuePair) push(now bool) {
 	q.handoff <- struct{}{}
 }
 
-// uncork ends what the reader held back: first the notifications, then what was
-// posted since, much of it in answer to them. mu is held, and is free for a while.
+// uncork runs the notifications that the reader held back, then sends what was posted
+// meanwhile, much of it in response to them. mu is held, and unlocked in between.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
 		q.mu.UnlockNotify()
@@ -69,14 +72,14 @@ func (q *queuePair) uncork() {
 	}
 }
 
-// cork holds back what is posted, and notifications, as the reader has more before
-// it. n is the payload that it has just placed. mu is held.
+// cork holds back notifications and what is posted, because the reader has further
+// input at hand. n is the number of bytes of payload it has just placed. mu is held.
 func (q *queuePair) cork(n int) {
 	q.corked = true
 	q.in.cork += 1 + n/corkShare
 }
 
-// unlock unlocks mu. While the reader holds back what is posted it holds back notifications too.
+// unlock unlocks mu and runs the notifications that are due, unless they are corked.
 func (q *queuePair) unlock() {
 	if q.corked && !q.ending {
 		q.mu.Unlock()
@@ -85,7 +88,7 @@ func (q *queuePair) unlock() {
 	}
 }
 
-// noteArrival notes that something came from the peer. mu is held.
+// noteArrival records that a segment of the peer has arrived. mu is held.
 func (q *queuePair) noteArrival() {
 	if q.posts > 0 {
 		q.streaming = q.posts > 1
@@ -93,25 +96,26 @@ func (q *queuePair) noteArrival() {
 	q.posts, q.inlineWrites = 0, 0
 }
 
-// releaseToken gives the token back.
+// releaseToken releases the token. mu is held.
 func (q *queuePair) releaseToken() {
 	q.sending = false
 	q.wake()
-	if !q.ending { // else lastBytes has a look at it
+	if !q.ending { // else lastBytes needs the batch
 		q.out.reset()
 		batches.Put(q.out)
 		q.out = nil
 	}
 }
 
-// ready reports whether there may be something to send. Without profile a
-// server learns the Connection ID from its client (§3.4 Connection ID).
+// ready reports whether there may be something to send. Without a profile, a server
+// learns the Connection ID from its client and sends nothing before (§3.4 Connection
+// ID).
 func (q *queuePair) ready(w *wire) bool {
 	return w.stream.Known && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail)
 }
 
-// pump sends what goes without waiting and reports whether the token is free
-// again; otherwise the writer must have it.
+// pump sends what can be sent without waiting. It returns true if it has released the
+// token, and false if the caller must hand it to the writer. mu is held.
 func (q *queuePair) pump(w *wire) bool {
 	for range inlineRounds {
 		q.out.reset()
@@ -145,7 +149,7 @@ func (q *queuePair) pump(w *wire) bool {
 	return false
 }
 
-// writeLoop is the writer: it sends what has to wait for the peer.
+// writeLoop is the writer goroutine. It sends whenever it is handed the token.
 func (q *queuePair) writeLoop() {
 	w := q.wire.Load()
 	for {
@@ -156,7 +160,7 @@ func (q *queuePair) writeLoop() {
 		}
 		q.mu.Lock()
 		for q.write(w) {
-			q.mu.UnlockNotify() // lets notifications out
+			q.mu.UnlockNotify()
 			q.mu.Lock()
 		}
 		q.releaseToken()
@@ -164,14 +168,14 @@ func (q *queuePair) writeLoop() {
 	}
 }
 
-// write does one write and reports whether there may be more to do.
+// write writes one batch and reports whether there may be another. mu is held.
 func (q *queuePair) write(w *wire) bool {
 	if q.ending {
 		return false
 	}
 	w.sending.Store(true) // before anything is pinned
 	defer w.sending.Store(false)
-	if len(q.out.bufs) == 0 { // else the rest of what somebody else tried
+	if len(q.out.bufs) == 0 { // else the rest of a batch that pump has begun to write
 		q.out.reset()
 		q.fill(w, false)
 		if q.ending || q.out.empty() {
@@ -185,7 +189,7 @@ func (q *queuePair) write(w *wire) bool {
 		q.out.seal()
 	}
 	whole, err := false, error(nil)
-	if w.raw != nil && len(q.out.bufs) == 1 { // nothing pinned: mostly no need to wait
+	if w.raw != nil && len(q.out.bufs) == 1 { // all of it staged: most often the socket takes it at once
 		var n int
 		n, err = w.try(q.out.bufs[0])
 		whole = q.out.advance(n)
@@ -205,7 +209,8 @@ func (q *queuePair) write(w *wire) bool {
 	return err == nil
 }
 
-// sent completes what the batch just written had as a whole.
+// sent marks the requests and responses whose last segment was in the batch just
+// written as done, and completes what can be. mu is held.
 func (q *queuePair) sent() {
 	s := &q.dev.stats
 	s.sentDirect.Add(int64(q.out.direct))
@@ -220,16 +225,16 @@ func (q *queuePair) sent() {
 		for q.resp.head < q.out.responses {
 			q.resp.pop()
 		}
-		q.completeRecvs() // those that had to wait for it
+		q.completeRecvs() // a Receive may have waited for the response
 		q.wake()
 	}
 	q.out.bufs = nil
 }
 
-// writeFailed ends the connection for an error of the stream.
+// writeFailed ends the connection because of an error of a write.
 func (q *queuePair) writeFailed(err error) {
 	if err = q.dev.vanished(err); err == errSlow {
-		err = fmt.Errorf("the peer took nothing for %v: %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
+		err = fmt.Errorf("the peer took no data for %v (Config.SendTimeout): %w", q.dev.cfg.SendTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	}
 	q.end(fmt.Errorf("%w: queue pair %d: write: %w", verbs.ErrConnectionBroken, q.Num(), err), report{reason: reasonSlow})
 }

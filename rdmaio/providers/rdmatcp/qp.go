@@ -9,7 +9,24 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// queuePair implements verbs.QueuePair. mu guards what is not atomic.
+// queuePair implements verbs.QueuePair. mu guards all fields that are not atomic.
+//
+// Its states, and the functions that change them:
+//
+//	StateInit
+//	    │ Dial or Accept: connecting
+//	StateConnecting
+//	    │ the handshake has succeeded: start
+//	StateConnected                          Sends, Writes and Reads may be posted
+//	    │ end, from any state above: Disconnect, an error, the peer's end of the stream
+//	(ending)                                the state as before, and posts are refused
+//	    │ no read or write is in progress (ioCount is 0): finish, which flushes all requests
+//	StateError                              no memory is accessed any more
+//	    │ Close
+//	StateClosed
+//
+// After finish the reader sends the last bytes (lastBytes) and closes the stream, in
+// the background.
 type queuePair struct {
 	soft.QueuePair
 	dev *Device
@@ -19,45 +36,44 @@ type queuePair struct {
 
 	mu soft.Mutex
 
-	// The end. It begins with end, and is there when nobody touches registered
-	// memory any more.
+	// The end of the connection: it starts with end and is complete with finish.
 	err        error
 	ending     bool
-	ioCount    int           // goroutines in the middle of a read or write
-	endStarted chan struct{} // closed when the end begins
-	ended      chan struct{} // closed when it is there: StateError
-	cancel     func(error)   // of a Dial in progress
-	last       report        // what the peer is to be told
+	ioCount    int           // goroutines in the middle of a read or write of registered memory
+	endStarted chan struct{} // closed by end
+	ended      chan struct{} // closed by finish
+	cancel     func(error)   // cancels a Dial in progress
+	last       report        // the report for the peer
 
-	depth, resources int    // negotiated: Reads of ours, Reads of the peer
-	maxSend          uint32 // what the peer takes
+	depth, resources int    // Reads of ours and of the peer that may be outstanding, as negotiated
+	maxSend          uint32 // length of the longest Send that the peer accepts
 
-	sendRoom int32 // entries of requests that completed and were not reported yet
+	sendRoom int32 // send queue entries of completed requests that were not signaled
 
-	sq    ring[request] // posted and not completed
-	reads ring[uint64]  // Reads among them that are on their way, by number
-	rq    ring[recv]    // posted and not completed
+	sq    ring[request] // requests that are not completed
+	reads ring[uint64]  // numbers in sq of Reads that were sent and not answered
+	rq    ring[recv]    // Receives that are not completed
 
 	// Sending: see pump.go.
-	sending      bool          // somebody has the token
-	handoff      chan struct{} // of one: the writer has it
-	writing      bool          // there is a writer
-	out          *batch        // the token holder's; nil if nobody ever was
-	corked       bool          // the reader will send, when it has looked at all that came
-	inlineWrites int           // writes by those who post, since something came
-	posts        int           // posts since then
-	streaming    bool          // there was more than one, the last time
-	sqNext       uint64        // first request that was not begun, or is being sent
-	sqSent       int           // bytes of it that were
-	segmentSize  int           // bytes of each of its segments but the last
-	begun        bool          // it was begun
+	sending      bool          // a goroutine has the token
+	handoff      chan struct{} // capacity 1: hands the token to the writer
+	writing      bool          // the writer was started
+	out          *batch        // the batch of the token's holder; nil if none is borrowed
+	corked       bool          // the reader will send: see cork
+	inlineWrites int           // times that a posting goroutine has sent since the last arrival
+	posts        int           // posts since the last arrival
+	streaming    bool          // there was more than one post before the last arrival
+	sqNext       uint64        // number of the first request that was not sent as a whole
+	begun        bool          // request sqNext has a message number
+	sqSent       int           // bytes of request sqNext that are in batches
+	segmentSize  int           // bytes of payload of its segments, except the last
 	resp         ring[response]
-	rspNext      uint64 // as sqNext
-	control      [4 * controlWords]byte
+	rspNext      uint64                 // number of the first response that was not sent as a whole
+	control      [4 * controlWords]byte // control data of a SendWithInvalidate
 
 	// Receiving: see receive.go.
-	rqNext uint64        // first Receive that has no message
-	woken  chan struct{} // of one: something that the reader waits for may have happened
+	rqNext uint64        // number of the first Receive without a message
+	woken  chan struct{} // capacity 1: what the reader waits for may have happened (await)
 	in     incoming
 }
 
@@ -76,10 +92,10 @@ type request struct {
 	addr       uint64
 	total      int
 	sgl        soft.List
-	control    *controlData // nil: nothing
+	control    *controlData // from RawConfig.Attach; may be nil
 
-	number uint32 // of its message, once begun
-	done   bool   // with status, waiting for its turn to complete
+	number uint32 // the message number, once the message was begun
+	done   bool   // status is set; the request completes after those before it
 	status verbs.Status
 }
 
@@ -89,19 +105,19 @@ type recv struct {
 	total int
 	sgl   soft.List
 
-	done       bool // it has its message or its status, and waits for its turn
+	done       bool // wc is set; the Receive completes after those before it
 	wc         verbs.WC
 	solicited  bool
-	invalidate uint32 // key to invalidate before it completes
-	barrier    uint64 // responses before this number must be away before
+	invalidate uint32 // key to invalidate when the Receive completes, or 0
+	barrier    uint64 // the Receive completes after all responses before this number were written
 }
 
-// response is a Read of the peer that is being served.
+// response is the response to a Read of the peer.
 type response struct {
 	number uint32
-	source [1]soft.Element // nothing in it for a Read of no bytes
+	source [1]soft.Element // the zero value for a Read of no bytes
 	total  int
-	sent   int
+	sent   int // bytes that are in batches
 }
 
 // State implements verbs.QueuePair.
@@ -123,10 +139,11 @@ func (q *queuePair) Disconnect() error {
 	return nil
 }
 
-// DisconnectFor implements verbs.ReasonDisconnecter. Without profile there are no reports.
+// DisconnectFor implements verbs.ReasonDisconnecter. It returns verbs.ErrNotSupported
+// without a profile, which has the reports.
 func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
 	if q.dev.cfg.Raw != nil {
-		return fmt.Errorf("rdmatcp: queue pair %d: a reason needs the connection profile, which the device leaves out: %w", q.Num(), verbs.ErrNotSupported)
+		return fmt.Errorf("rdmatcp: queue pair %d: disconnect with reason %v: needs the connection profile, which Config.Raw disables: %w", q.Num(), why, verbs.ErrNotSupported)
 	}
 	said := reasonGoodbye
 	switch why {
@@ -171,8 +188,8 @@ func (q *queuePair) Interrupt() {
 	}
 }
 
-// start connects a queue pair that is in StateConnecting and starts its
-// goroutines. It fails with the reason why the queue pair has ended meanwhile.
+// start moves a queue pair from StateConnecting to StateConnected and starts its
+// reader. If the queue pair has ended meanwhile, start returns the reason.
 func (q *queuePair) start(w *wire, depth, resources int, maxSend uint32) error {
 	w.borrowInput()
 	q.mu.Lock()
@@ -189,7 +206,7 @@ func (q *queuePair) start(w *wire, depth, resources int, maxSend uint32) error {
 	return nil
 }
 
-// header begins the header of a segment.
+// header returns a segment header with the fields that all segments of a message share.
 func (w *wire) header(t segment.Type, number uint32) segment.Header {
 	return segment.Header{Type: t, ConnID: w.stream.ConnID, Number: number}
 }

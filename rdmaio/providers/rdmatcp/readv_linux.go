@@ -9,8 +9,9 @@ import (
 
 const canScatter = true // see wire.read
 
-// readv reads to two places with one system call. The standard library has it
-// for writing only. Builds that watch memory do without: they would not see it.
+// readv reads into two slices with one system call. The standard library offers only
+// the gathering write. Builds with a race detector or sanitizer, which do not see this
+// access, use other reads.
 func readv(fd uintptr, a, b []byte) (int, error) {
 	iov := [2]syscall.Iovec{{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}}
 	iov[0].SetLen(len(a))

@@ -13,25 +13,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// incoming is the reader's view of the open message of group 1 and of the
+// incoming is the reader's state: of the open message of group 1 (§4), and of the
 // segment at hand.
 type incoming struct {
-	res        uint8                 // of its first segment
+	res        uint8                 // the 4 bits of the message's first segment
 	control    [4 * reportWords]byte // the first bytes of its control data
-	controlLen int                   // how many
-	message    uint64                // number of the Receive that a Send goes to
-	report     bool                  // it is one
-	cork       int                   // segments since others were told to hold back
-	rawControl [2]controlData        // of the open messages of both groups, for a raw user
-	write      [1]soft.Element       // target of a Write
-	sendLen    int                   // of a Send
+	controlLen int                   // number of bytes in control
+	recv       uint64                // number of the Receive of a Send
+	report     bool                  // the message is a report
+	cork       int                   // segments since queuePair.corked was set
+	rawControl [2]controlData        // control data of the open messages of both groups, for RawConfig.Control
+	write      [1]soft.Element       // target of a Write, or source of a Read
+	sendLen    int                   // bytes of a Send that have arrived
 
-	target soft.List // where the payload of the segment goes
-	off    int       // and from which byte on
-	pieces [][]byte
+	target soft.List // target of the segment's payload
+	off    int       // offset in target
+	pieces [][]byte  // memory of the target, while it is pinned
 }
 
-// readLoop is the reader: it owns what arrives, and in the end the stream.
+// readLoop is the reader goroutine. At the end it closes the stream.
 func (q *queuePair) readLoop(w *wire) {
 	for {
 		err := q.readSegment(w)
@@ -47,14 +47,14 @@ func (q *queuePair) readLoop(w *wire) {
 	q.logEnd(w)
 	q.mu.Lock()
 	last := q.lastBytes(w)
-	q.out, q.in = nil, incoming{} // nobody sends or places any more
+	q.out, q.in = nil, incoming{} // nothing is sent or placed any more
 	q.mu.Unlock()
 	w.returnInput()
 	w.hangup(last)
 }
 
-// lastBytes is what we still send when all is over: the rest of a write that the
-// socket did not take at once, and why it ends, if a message can begin here.
+// lastBytes returns what to send before the stream is closed: the rest of a write that
+// the socket did not take at once and, if a message can begin here, the report.
 func (q *queuePair) lastBytes(w *wire) (b []byte) {
 	if w.truncated {
 		return nil
@@ -68,7 +68,7 @@ func (q *queuePair) lastBytes(w *wire) (b []byte) {
 		return b
 	}
 	number := w.number
-	if q.begun { // it has this number and was not sent
+	if q.begun { // a message has the last number, and nothing of it was sent
 		number--
 	}
 	if whole, err := q.last.append(b, w.stream.ConnID, number); err == nil {
@@ -77,23 +77,23 @@ func (q *queuePair) lastBytes(w *wire) (b []byte) {
 	return b
 }
 
-// readFailed ends the connection for an error of the reader's, unless it has ended.
+// readFailed ends the connection because of an error of the reader, unless it has ended.
 func (q *queuePair) readFailed(w *wire, err error) {
 	var format *segment.Error
 	last := report{}
 	switch {
 	case err == io.EOF && !w.stream.Open() && q.reads.len() == 0:
-		// The system reports an error once. If a write got it, that is the reason.
+		// The system reports an error once. If a write got it, that one is the reason.
 		q.await(func() bool { return !q.sending }, lingerWrite)
-		// It may still be reading what it asked for; the writer knows how long.
+		// The peer may still read responses to its Reads. The writer limits the time.
 		q.await(func() bool { return q.resp.len() == 0 }, math.MaxInt64)
 		q.end(verbs.ErrPeerDisconnected, last)
 		return
 	case err == io.EOF:
-		err = fmt.Errorf("stream ended inside a message or before the answer to a Read: %w", io.ErrUnexpectedEOF)
+		err = fmt.Errorf("the peer closed the stream inside a message or before its response to a Read: %w", io.ErrUnexpectedEOF)
 	case err == errSlow:
 		last.reason = reasonSlow
-		err = fmt.Errorf("a segment took longer than %v, or an open message went without for %v: %w",
+		err = fmt.Errorf("the peer was too slow: a segment took longer than %v (Config.SegmentTimeout), or an open message had none for %v (Config.MessageTimeout): %w",
 			q.dev.cfg.SegmentTimeout, q.dev.cfg.MessageTimeout, verbs.StatusError{Status: verbs.StatusRetryExceeded})
 	case errors.As(err, &format):
 		last.reason = reasonFormat
@@ -103,14 +103,18 @@ func (q *queuePair) readFailed(w *wire, err error) {
 	q.end(fmt.Errorf("%w: queue pair %d: %w", verbs.ErrConnectionBroken, q.Num(), err), last)
 }
 
-// refuse ends the connection for what the peer did, and tells it so.
+// refuse ends the connection because of a message of the peer, and reports the reason to
+// the peer.
 func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error {
 	err := fmt.Errorf("%w: queue pair %d: peer's message %#x: %s", verbs.ErrConnectionBroken, q.Num(), number, what)
 	q.end(err, report{reason: why, number: number, buffer: buffer})
 	return err
 }
 
-// readSegment takes the next segment off the stream.
+// readSegment reads and handles the next segment:
+//
+//	header ─ Decode ─ checkSegment ─ control data ─┬─ staged: all read, CRC checked, placed ─┬─ commit
+//	                                               └─ direct: placed while read, CRC checked ─┘
 func (q *queuePair) readSegment(w *wire) error {
 	if c := q.in.cork; c >= corkSegments || c > 0 && !w.noWait && !w.segmentBuffered() {
 		q.flush(w)
@@ -164,15 +168,15 @@ func (q *queuePair) readSegment(w *wire) error {
 	if err := q.commit(&h); err != nil {
 		return err
 	}
-	if q.corked || h.End && q.reads.len() > 0 { // another answer is on its way, or here
+	if q.corked || h.End && q.reads.len() > 0 { // there is more at hand, or another response on its way
 		w.noWait = true
 		q.cork(h.Payload())
 	}
 	return nil
 }
 
-// need is wire's, which waits for bytes only when nobody else waits for what came
-// before them.
+// need is wire.need, which waits for bytes only after what the reader held back was
+// released.
 func (q *queuePair) need(w *wire, n int) ([]byte, error) {
 	b, err := w.need(n)
 	if err == errIdle {
@@ -182,7 +186,7 @@ func (q *queuePair) need(w *wire, n int) ([]byte, error) {
 	return b, err
 }
 
-// flush ends what the reader held back.
+// flush releases what the reader held back.
 func (q *queuePair) flush(w *wire) {
 	w.noWait = false
 	q.mu.Lock()
@@ -190,11 +194,12 @@ func (q *queuePair) flush(w *wire) {
 	q.mu.UnlockNotify()
 }
 
-// leastRate is what an open message must bring, in bytes a second (RFC 5042
-// §6.4.3.1): a segment of no bytes now and then keeps none open for ever.
+// leastRate is the slowest rate of an open message, in bytes of payload a second (RFC
+// 5042 §6.4.3.1). Empty segments cannot keep a message open without limit.
 const leastRate = 1 << 10
 
-// nextLimit is by when the next segment must begin: any time, unless a message is open.
+// nextLimit returns the time by which the next segment must begin: no limit, unless a
+// message is open.
 func (w *wire) nextLimit() time.Time {
 	if !w.stream.Open() {
 		w.openSince = time.Time{}
@@ -211,8 +216,8 @@ func (w *wire) nextLimit() time.Time {
 	return last
 }
 
-// segmentBuffered guesses whether a whole segment was read ahead, from a length that was
-// not checked: it decides about time limits and writes, not about bytes.
+// segmentBuffered reports whether a whole segment seems to have been read ahead. Its
+// length is not checked yet, so the result may only decide about time limits and writes.
 func (w *wire) segmentBuffered() bool {
 	n := w.w - w.r
 	if n < segment.PrefixSize {
@@ -222,7 +227,7 @@ func (w *wire) segmentBuffered() bool {
 	return h.Wire() <= n
 }
 
-// unexpected turns the end of a stream inside a segment into what it is.
+// unexpected turns io.EOF inside a segment into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -11,8 +11,8 @@ import (
 
 const canTry = true
 
-// attempt is one write that does not wait. It lives in the wire so that
-// nothing is allocated for it.
+// attempt is a write that does not wait. It is a field of wire, which saves an
+// allocation.
 type attempt struct {
 	b   []byte
 	n   int
@@ -20,7 +20,8 @@ type attempt struct {
 	run func(fd uintptr) bool
 }
 
-// try writes what the socket takes at once; 0 and no error if that is nothing.
+// try writes what the socket takes at once and returns the number of bytes, which may
+// be 0.
 func (w *wire) try(b []byte) (n int, err error) {
 	a := &w.attempt
 	if a.run == nil {
@@ -33,12 +34,13 @@ func (w *wire) try(b []byte) (n int, err error) {
 		err = a.err
 	}
 	if err == syscall.EAGAIN || errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil // the latter: interrupt was called; the writer knows how to go on
+		err = nil // the deadline is that of interrupt: the writer continues
 	}
 	return max(a.n, 0), err
 }
 
-// write always reports that it is done, lest the runtime waits for the socket.
+// write writes once. It always returns true, so that the runtime does not wait for the
+// socket.
 func (a *attempt) write(fd uintptr) bool {
 	for {
 		a.n, a.err = syscall.Write(int(fd), a.b)
@@ -48,9 +50,8 @@ func (a *attempt) write(fd uintptr) bool {
 	}
 }
 
-// arrival is one read, to an empty input that is borrowed only when something is
-// there, or to a place of its own and then to that. It lives in the wire as
-// attempt does.
+// arrival is a read into dst, if that is not nil, and then into the empty input buffer,
+// which is borrowed only when bytes have arrived. It is a field of wire, as attempt is.
 type arrival struct {
 	dst  []byte
 	room int
@@ -59,7 +60,8 @@ type arrival struct {
 	run  func(fd uintptr) bool
 }
 
-// arrive waits for bytes and reads them to dst, and at most room to the input.
+// arrive waits for bytes and reads them into dst, and up to room bytes into the input
+// buffer.
 func (w *wire) arrive(dst []byte, room int) (int, error) {
 	a := &w.arrival
 	if a.run == nil {
@@ -73,7 +75,8 @@ func (w *wire) arrive(dst []byte, room int) (int, error) {
 	return a.n, a.err
 }
 
-// readSome is false if the runtime is to wait for the socket and call again.
+// readSome reads once. It returns false if the runtime is to wait for the socket and
+// call it again.
 func (w *wire) readSome(fd uintptr) bool {
 	a := &w.arrival
 	if w.buf == nil {

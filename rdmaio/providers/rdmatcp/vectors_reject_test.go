@@ -215,7 +215,7 @@ var refused = []vector{
 		"01 0c 001c | CID | 00000010 | 0000 00 00 | 00000000 | 'evil' | CRC",
 	}},
 	{name: "one Read more than agreed", says: "RFC 5042 §6.4.3.3", noisy: true, wire: manyReads()},
-	{name: "Send without Receive", says: "no Receive was posted", wire: []string{
+	{name: "Send without Receive", says: "Send found no Receive posted", wire: []string{
 		"01 0c 001c | CID | 00000010 | 0000 00 00 | 00000000 | 'evil' | CRC",
 	}},
 	// Read_Responses.

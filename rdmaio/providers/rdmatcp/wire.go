@@ -13,65 +13,66 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// StageLimit is the payload, in bytes, up to which a segment is copied: into
-// one buffer with its neighbours on the way out, and on the way in out of a
-// buffer in which its CRC was checked first. Longer payload goes directly, but
-// for what was read ahead of it.
+// StageLimit is the size in bytes of the largest payload of a segment that is staged:
+// copied into one buffer with its neighbours to be sent, and out of a buffer after its
+// CRC was checked when received. Larger payload is direct, except for bytes that were
+// read ahead.
 const StageLimit = 4096
 
 const (
-	inputSize      = 16 << 10               // of the buffer for what is read ahead
-	handshakeInput = 2 << 10                // the same before a queue pair is there
-	aheadInside    = 7 + segment.LongHeader // inside a long message: padding, CRC and the next header
-	aheadBehind    = 1 << 10                // behind it: small messages too, and little of a long one
-	lingerTime     = time.Second            // for the peer to see why the connection ends
-	lingerWrite    = 200 * time.Millisecond
+	inputSize      = 16 << 10               // bytes of the input buffer
+	handshakeInput = 2 << 10                // the same during the handshake
+	aheadInside    = 7 + segment.LongHeader // bytes to read ahead inside a long message: padding, CRC and the next header
+	aheadBehind    = 1 << 10                // bytes to read ahead behind one: short messages, and little of a long one
+	lingerTime     = time.Second            // how long the peer has to read why the connection ends
+	lingerWrite    = 200 * time.Millisecond // how long a write may take after the connection has ended
 )
 
-// wire is one byte stream with what its two directions need to know.
+// wire is the byte stream of a connection, with the state of its two directions.
 type wire struct {
 	dev  *Device
 	conn net.Conn
-	tcp  *net.TCPConn    // conn, if it is plain TCP
-	raw  syscall.RawConn // the same, if it can be tried without waiting
+	tcp  *net.TCPConn    // conn, if it is plain TCP; else nil
+	raw  syscall.RawConn // the same, if the system has calls that do not wait; else nil
 
-	// Receiving; the reader's own. Where raw is there, buf is borrowed when bytes
-	// have come and given back when there are none: nil in between.
+	// Receiving: used by the reader only. If raw is not nil, buf is borrowed when bytes
+	// have arrived and returned when it is empty; it is nil in between.
 	arrival   arrival
 	buf       []byte
 	r, w      int       // buf[r:w] was read ahead
-	readAhead int       // bytes to read ahead: few before long segments, to copy little of them
-	noWait    bool      // others wait for what came: do not wait for more (errIdle)
-	armed     time.Time // the deadline that the connection has, if any
-	limit     time.Time // the one that holds now, if any
+	readAhead int       // bytes to read ahead: few among long segments, whose payload would be copied
+	noWait    bool      // read returns errIdle rather than wait, because corked work waits for the reader
+	armed     time.Time // the read deadline that is set, if any
+	limit     time.Time // the read deadline that applies, if any
 	stream    segment.Stream
-	openSince time.Time // since when there always was an open message
-	openBytes int64     // payload since then
+	openSince time.Time // start of the time in which there always was an open message
+	openBytes int64     // payload that has arrived since then
 
-	// Sending; the token holder's own (see queuePair.sending).
-	number    uint32 // of the next message
-	truncated bool   // a segment was begun and cannot be finished
+	// Sending: used by the token's holder only (see queuePair.sending).
+	number    uint32 // number of the next message
+	truncated bool   // a segment was written in part and cannot be finished
 	attempt   attempt
 
-	// What others tell the two.
+	// Set by other goroutines.
 	closing        atomic.Bool // the connection ends
-	interruptRead  atomic.Bool // let go of registered memory for a moment
+	interruptRead  atomic.Bool // release registered memory
 	interruptWrite atomic.Bool
 
-	// What the two tell others: set before memory is pinned for longer than a
-	// copy, and after it was let go of not set.
+	// Set by each direction before it pins memory for longer than a copy takes, and
+	// cleared after it has released it.
 	placing atomic.Bool
 	sending atomic.Bool
 }
 
+// past is a deadline that has passed: it interrupts a read or write.
 var past = time.Unix(1, 0)
 
 // Reasons for an interrupted read or write.
 var (
-	errClosing     = errors.New("connection is ending")
-	errInterrupted = errors.New("memory is wanted back")
-	errIdle        = errors.New("nothing more has come")
-	errSlow        = errors.New("peer is too slow")
+	errClosing     = errors.New("the connection is closing")
+	errInterrupted = errors.New("interrupted to release registered memory")
+	errIdle        = errors.New("no further input at hand")
+	errSlow        = errors.New("the peer is too slow")
 )
 
 func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
@@ -90,17 +91,17 @@ func newWire(d *Device, conn net.Conn, input int) (*wire, error) {
 	return w, nil
 }
 
-// inputs are the buffers that no connection has bytes in.
+// inputs are the input buffers that no connection has borrowed.
 var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
 
-// borrowInput gives the input its full size.
+// borrowInput replaces the input buffer by one of full size.
 func (w *wire) borrowInput() {
 	buf := inputs.Get().(*[inputSize]byte)[:]
 	w.w = copy(buf, w.buf[w.r:w.w])
 	w.r, w.buf = 0, buf
 }
 
-// returnInput gives an empty input back.
+// returnInput returns the input buffer, which is empty.
 func (w *wire) returnInput() {
 	if w.buf != nil {
 		inputs.Put((*[inputSize]byte)(w.buf))
@@ -108,43 +109,44 @@ func (w *wire) returnInput() {
 	}
 }
 
-// interrupt makes both directions let go of registered memory, if they hold any
-// while they wait for the peer. Who pins after it finds the region invalid.
+// interrupt makes both directions release registered memory that they hold while they
+// wait for the peer. Invalidate has marked the region invalid before, so they cannot pin
+// it again.
 func (w *wire) interrupt() {
 	if w.placing.Load() {
 		w.interruptRead.Store(true)
 		w.conn.SetReadDeadline(past)
 	}
-	if w.sending.Load() && w.tcp != nil { // others send from private memory, and TLS does not survive this
+	if w.sending.Load() && w.tcp != nil { // other streams send from a copy, and an interrupted TLS write cannot be continued
 		w.interruptWrite.Store(true)
 		w.conn.SetWriteDeadline(past)
 	}
 }
 
-// stop ends both directions, that of sending after a moment in which it may
-// finish its segments.
+// stop ends both directions. A write in progress has lingerWrite to finish.
 func (w *wire) stop() {
 	w.closing.Store(true)
 	w.conn.SetReadDeadline(past)
 	w.conn.SetWriteDeadline(time.Now().Add(lingerWrite))
 }
 
-// setLimit sets the time by which the bytes read from now on must have come; the
-// zero time is no limit.
+// setLimit sets the time by which the bytes that are read from now on must have
+// arrived. The zero time means no limit.
 func (w *wire) setLimit(limit time.Time) { w.limit = limit }
 
-// read reads some bytes to dst, and if there are more at most room of them to the
-// empty input: always if dst is nil, otherwise where one system call can do both.
-// The answer counts those in dst, or all if it is nil. holding says that dst is
-// registered memory, to be let go of (errInterrupted) when somebody wants it back. If
-// noWait is set it does not wait: errIdle.
+// read reads bytes into dst, and up to room further bytes into the input buffer, which
+// is empty: always if dst is nil, otherwise where one system call can do both. It
+// returns the number of bytes in dst, or of all bytes if dst is nil.
+//
+// holding says that dst is registered memory: then interrupt makes read return
+// errInterrupted. If noWait is set, read returns errIdle rather than wait.
 func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 	for {
 		if !w.armed.Equal(w.limit) && (!w.limit.IsZero() || w.armed.Equal(past)) {
 			w.conn.SetReadDeadline(w.limit)
 			w.armed = w.limit
 		}
-		// After arming, so that what these set is not undone unseen.
+		// Checked after SetReadDeadline, which may have undone the deadline that these set.
 		if w.closing.Load() {
 			return 0, errClosing
 		}
@@ -172,13 +174,13 @@ func (w *wire) read(dst []byte, room int, holding bool) (n int, err error) {
 		case !w.limit.IsZero() && !time.Now().Before(w.limit):
 			return 0, errSlow
 		}
-		w.armed = past // by interrupt or stop, or a limit that holds no longer
+		w.armed = past // set by interrupt or stop, or a limit that no longer applies
 	}
 }
 
-// need reads ahead until n bytes are there, and gives them; the next need gives
-// them again, unless skip was called. The error is io.EOF at once, and
-// io.ErrUnexpectedEOF after some bytes.
+// need returns the next n bytes without consuming them: skip does that. It reads ahead
+// until they have arrived. At the end of the stream it returns io.EOF, or
+// io.ErrUnexpectedEOF if some bytes are left.
 func (w *wire) need(n int) ([]byte, error) {
 	if w.w-w.r >= n {
 		return w.buf[w.r : w.r+n], nil
@@ -205,18 +207,19 @@ func (w *wire) need(n int) ([]byte, error) {
 	return w.buf[w.r : w.r+n], nil
 }
 
-// skip is done with n bytes that need gave.
+// skip consumes n bytes that need returned.
 func (w *wire) skip(n int) { w.r += n }
 
-// copyAhead copies what was read ahead.
+// copyAhead consumes bytes that were read ahead and copies them to dst. It returns their
+// number.
 func (w *wire) copyAhead(dst []byte) int {
 	n := copy(dst, w.buf[w.r:w.w])
 	w.r += n
 	return n
 }
 
-// send writes a batch, waiting for the peer. When it has to let go of registered
-// memory it keeps a copy of the rest and calls release.
+// send writes a batch and waits for the peer to take it. When it is interrupted, it
+// copies what remains and calls release, which unpins the regions.
 func (w *wire) send(b *batch, release func()) error {
 	if w.tcp == nil && len(b.pay) > 0 {
 		b.copyRest()
@@ -230,7 +233,7 @@ func (w *wire) send(b *batch, release func()) error {
 		}
 		w.conn.SetWriteDeadline(limit)
 		if w.closing.Load() != closing {
-			continue // stop has set another one, which this may have undone
+			continue // stop has set another deadline, which this one may have replaced
 		}
 		if w.interruptWrite.Swap(false) {
 			b.copyRest()
@@ -245,7 +248,7 @@ func (w *wire) send(b *batch, release func()) error {
 		}
 		switch {
 		case err == nil:
-			w.conn.SetWriteDeadline(time.Time{}) // or try would fail at it later
+			w.conn.SetWriteDeadline(time.Time{}) // it would make a later try fail
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			w.truncated = true
@@ -257,12 +260,12 @@ func (w *wire) send(b *batch, release func()) error {
 			w.truncated = true
 			return errSlow
 		}
-		// By interrupt or stop: seen above.
+		// The deadline of interrupt or stop: handled at the start of the loop.
 	}
 }
 
-// hangup ends the stream: says why, if it can be said, then that nothing more
-// comes, and waits for the peer to have seen it.
+// hangup closes the stream: it sends last, closes the sending direction, and waits up to
+// lingerTime for the peer to close its own.
 func (w *wire) hangup(last []byte) {
 	defer w.dev.drop(w.conn)
 	w.conn.SetDeadline(time.Now().Add(lingerTime))
@@ -275,8 +278,8 @@ func (w *wire) hangup(last []byte) {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	// Closing a connection with unread bytes would reset it, and the peer might
-	// lose what it has not read yet.
+	// Closing a connection with unread input would reset it, and the peer might lose
+	// what it has not read yet.
 	buf := make([]byte, handshakeInput)
 	for left := 64 << 20; left > 0; {
 		n, err := w.conn.Read(buf)
