@@ -49,7 +49,7 @@ func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, erro
 		return r, context.Cause(ctx)
 	}
 	conn.SetDeadline(time.Now().Add(d.cfg.HandshakeTimeout))
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline, which would undo it
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
 	hello, err := w.receiveHello()
 	if !stop() {
 		err = context.Cause(ctx)
@@ -118,7 +118,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	r.answered = true
 	info, err := r.accept(ctx, q, p)
 	if err != nil {
-		if errors.Is(err, verbs.ErrPeerDisconnected) { // many of these are an attack: each costs the resources of a connection
+		if errors.Is(err, verbs.ErrPeerDisconnected) { // an attack, if there are many
 			r.dev.logRefused(&r.dev.stats.refusedHandshake, r.wire.conn, err)
 		}
 		r.dev.drop(r.wire.conn)

@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	batchArena    = 16 << 10                                                                       // bytes of the arena
-	batchSegments = 128                                                                            // segments at most
-	batchBytes    = 256 << 10                                                                      // bytes of direct payload from which on a batch is full
-	arenaRoom     = segment.LongHeader + segment.MaxControl + StageLimit + 3 + segment.TrailerSize // the most that a segment needs
+	batchArena    = 16 << 10  // bytes of the arena
+	batchSegments = 128       // segments at most
+	batchBytes    = 256 << 10 // direct payload of a full batch
+
+	// arenaRoom is the most that a segment needs of the arena.
+	arenaRoom = segment.LongHeader + segment.MaxControl + StageLimit + 3 + segment.TrailerSize
 )
 
 // batch is a sequence of segments that are sent by one write: filled by add, sealed by
@@ -32,7 +34,7 @@ type batch struct {
 	iov    net.Buffers // memory for bufs
 
 	first               uint64 // number of the first request in the batch
-	requests, responses uint64 // numbers after the last request and response that end in the batch, or before it
+	requests, responses uint64 // those with smaller numbers are in this batch or earlier ones
 }
 
 // part is a segment in a batch. It consists of bytes start to body of the arena,

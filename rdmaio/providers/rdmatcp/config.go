@@ -98,8 +98,8 @@ type Config struct {
 	Rand io.Reader
 }
 
-// RawConfig is what both sides of a connection without the profile have agreed on
-// elsewhere. Such a connection has no private data, no SendWithInvalidate, no
+// RawConfig holds the parameters that both sides of a connection without the profile
+// have agreed on elsewhere. Such a connection has no private data, no SendWithInvalidate, no
 // solicited events, and no reasons for refusing or closing a connection. Control data
 // of the peer is never a reason to end it, but for its size.
 type RawConfig struct {
@@ -248,7 +248,7 @@ type Stats struct {
 	Refused          int64 // connections that a listener refused: the sum of the next four
 	RefusedFull      int64 // the device had MaxConnections, or was closed or removed
 	RefusedSource    int64 // the source had MaxPerSource
-	RefusedHandshake int64 // the handshake was wrong, too slow, given up, or the oldest of MaxHandshakes
+	RefusedHandshake int64 // the handshake failed, was too slow, or the oldest of too many
 	RefusedBacklog   int64 // Backlog requests waited for Accept
 
 	// AcceptErrors is the number of errors that the system returned to a listener

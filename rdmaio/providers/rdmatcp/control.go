@@ -100,7 +100,7 @@ func (q *queuePair) requestControl(wrs []verbs.SendWR) []*controlData {
 	return all
 }
 
-// check returns an error for what cannot be sent (§3.4 Res, CLEN).
+// check returns an error for control data that cannot be sent (§3.4 Res, CLEN).
 func (b *controlData) check() error {
 	if n := len(b.data); b.res > 0xf || n%4 != 0 || n > segment.MaxControl {
 		return fmt.Errorf("RawConfig.Attach returned bits %#x and %d bytes of control data, want bits up to 0xf and a multiple of 4 of at most %d bytes (draft-williams-rdmatcp-00 §3.4 Res, CLEN): %w",

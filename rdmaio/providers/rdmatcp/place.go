@@ -82,7 +82,7 @@ func (q *queuePair) place(w *wire, h *segment.Header, sum uint32) (uint32, error
 		to := q.in.pieces[i]
 		room := 0
 		if i == len(q.in.pieces)-1 {
-			room = w.readAhead // the CRC and what is behind it come control
+			room = w.readAhead // the same call reads the CRC and what follows it
 		}
 		n := w.copyAhead(to)
 		if staged += n; n == 0 {

@@ -104,8 +104,8 @@ type reason uint32
 
 const (
 	reasonGoodbye  reason = iota + 1 // Disconnect
-	reasonFormat                     // the receiver broke a rule of the format, the profile or the protocol above
-	reasonAccess                     // the receiver used a wrong key, range, right or domain
+	reasonFormat                     // a rule was broken: of format, profile or upper protocol
+	reasonAccess                     // a key, range, right or domain was wrong
 	reasonLength                     // a Send was longer than its Receive, or than the hello allows
 	reasonReceiver                   // a Send found no Receive
 	reasonReads                      // there were more Reads than negotiated

@@ -16,7 +16,7 @@ import (
 // share one:
 //
 //   - Cork: while the reader has further input at hand, it holds back notifications and
-//     what is posted, until it has handled that input. Input at hand is whole messages
+//     posted requests, until it has handled that input. Input at hand is whole messages
 //     that were read ahead, responses to our Reads, or long messages that short ones
 //     follow without a pause.
 //   - Streaming: a caller that posts twice without hearing from the peer, now or before
@@ -25,7 +25,7 @@ import (
 //     in one batch. A single request and its response never wait for a goroutine.
 
 const (
-	inlineRounds = 4       // writes that a posting goroutine does before it hands over to the writer
+	inlineRounds = 4       // writes of a posting goroutine before it hands over
 	corkSegments = 64      // segments that the reader handles before it uncorks
 	corkShare    = 4 << 10 // bytes of payload that count as one more segment
 )
@@ -38,8 +38,8 @@ func (q *queuePair) kick() {
 	}
 }
 
-// push does the same even if corked. If now is set, it leaves to the writer only what
-// has to wait.
+// push does the same even if corked. If now is set, it sends without the writer
+// until it would have to wait.
 func (q *queuePair) push(now bool) {
 	w := q.wire.Load()
 	if w == nil || q.sending || q.ending || !q.ready(w) {
@@ -61,8 +61,8 @@ func (q *queuePair) push(now bool) {
 	q.handoff <- struct{}{}
 }
 
-// uncork runs the notifications that the reader held back, then sends what was posted
-// meanwhile, much of it in response to them. mu is held, and unlocked in between.
+// uncork runs the notifications that the reader held back, then sends the requests
+// posted meanwhile, many of them in response. mu is held, and unlocked in between.
 func (q *queuePair) uncork() {
 	if q.in.cork > 0 {
 		q.mu.UnlockNotify()
@@ -72,7 +72,7 @@ func (q *queuePair) uncork() {
 	}
 }
 
-// cork holds back notifications and what is posted, because the reader has further
+// cork holds back notifications and posted requests, because the reader has further
 // input at hand. n is the number of bytes of payload it has just placed. mu is held.
 func (q *queuePair) cork(n int) {
 	q.corked = true
@@ -189,7 +189,7 @@ func (q *queuePair) write(w *wire) bool {
 		q.out.seal()
 	}
 	whole, err := false, error(nil)
-	if w.raw != nil && len(q.out.bufs) == 1 { // all of it staged: most often the socket takes it at once
+	if w.raw != nil && len(q.out.bufs) == 1 { // staged: the socket often takes it at once
 		var n int
 		n, err = w.try(q.out.bufs[0])
 		whole = q.out.advance(n)

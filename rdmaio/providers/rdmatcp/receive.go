@@ -22,7 +22,7 @@ type incoming struct {
 	recv       uint64                // number of the Receive of a Send
 	report     bool                  // the message is a report
 	cork       int                   // segments since queuePair.corked was set
-	rawControl [2]controlData        // control data of the open messages of both groups, for RawConfig.Control
+	rawControl [2]controlData        // of the open messages of both groups, for RawConfig.Control
 	write      [1]soft.Element       // target of a Write, or source of a Read
 	sendLen    int                   // bytes of a Send that have arrived
 
@@ -111,10 +111,10 @@ func (q *queuePair) refuse(why reason, number, buffer uint32, what string) error
 	return err
 }
 
-// readSegment reads and handles the next segment:
+// readSegment reads and handles the next segment. Its payload is staged or direct:
 //
-//	header ─ Decode ─ checkSegment ─ control data ─┬─ staged: all read, CRC checked, placed ─┬─ commit
-//	                                               └─ direct: placed while read, CRC checked ─┘
+//	header ── Decode ── checkSegment ──┬── staged: read, CRC checked, placed ──┬── commit
+//	                                   └── direct: placed, CRC checked ────────┘
 func (q *queuePair) readSegment(w *wire) error {
 	if c := q.in.cork; c >= corkSegments || c > 0 && !w.noWait && !w.segmentBuffered() {
 		q.flush(w)
@@ -168,7 +168,7 @@ func (q *queuePair) readSegment(w *wire) error {
 	if err := q.commit(&h); err != nil {
 		return err
 	}
-	if q.corked || h.End && q.reads.len() > 0 { // there is more at hand, or another response on its way
+	if q.corked || h.End && q.reads.len() > 0 { // more input is at hand or expected
 		w.noWait = true
 		q.cork(h.Payload())
 	}

@@ -34,7 +34,7 @@ func (w *wire) try(b []byte) (n int, err error) {
 		err = a.err
 	}
 	if err == syscall.EAGAIN || errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil // the deadline is that of interrupt: the writer continues
+		err = nil // the deadline was set by interrupt: the writer continues
 	}
 	return max(a.n, 0), err
 }

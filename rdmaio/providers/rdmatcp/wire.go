@@ -22,10 +22,10 @@ const StageLimit = 4096
 const (
 	inputSize      = 16 << 10               // bytes of the input buffer
 	handshakeInput = 2 << 10                // the same during the handshake
-	aheadInside    = 7 + segment.LongHeader // bytes to read ahead inside a long message: padding, CRC and the next header
-	aheadBehind    = 1 << 10                // bytes to read ahead behind one: short messages, and little of a long one
-	lingerTime     = time.Second            // how long the peer has to read why the connection ends
-	lingerWrite    = 200 * time.Millisecond // how long a write may take after the connection has ended
+	aheadInside    = 7 + segment.LongHeader // bytes read ahead inside a long message
+	aheadBehind    = 1 << 10                // bytes read ahead behind a long message
+	lingerTime     = time.Second            // for the peer to read why the connection ends
+	lingerWrite    = 200 * time.Millisecond // for a write after the connection has ended
 )
 
 // wire is the byte stream of a connection, with the state of its two directions.
@@ -40,8 +40,8 @@ type wire struct {
 	arrival   arrival
 	buf       []byte
 	r, w      int       // buf[r:w] was read ahead
-	readAhead int       // bytes to read ahead: few among long segments, whose payload would be copied
-	noWait    bool      // read returns errIdle rather than wait, because corked work waits for the reader
+	readAhead int       // bytes to read ahead: few among long segments
+	noWait    bool      // read returns errIdle rather than wait
 	armed     time.Time // the read deadline that is set, if any
 	limit     time.Time // the read deadline that applies, if any
 	stream    segment.Stream
@@ -117,7 +117,8 @@ func (w *wire) interrupt() {
 		w.interruptRead.Store(true)
 		w.conn.SetReadDeadline(past)
 	}
-	if w.sending.Load() && w.tcp != nil { // other streams send from a copy, and an interrupted TLS write cannot be continued
+	// Other streams send from a copy, and an interrupted TLS write cannot be continued.
+	if w.sending.Load() && w.tcp != nil {
 		w.interruptWrite.Store(true)
 		w.conn.SetWriteDeadline(past)
 	}

@@ -6,28 +6,27 @@ const (
 	// Size is the number of octets of a CRC.
 	Size = 4
 
-	// Poly is the generator as draft-williams-rdmatcp-00 §3 writes it: the
-	// coefficient of x^31 first, that of x^32 left out.
+	// Poly is the generator as draft-williams-rdmatcp-00 §3 writes it: the coefficient
+	// of x^31 first, without x^32.
 	Poly = 0xdb710641
 
-	// Residue is the checksum of any octets followed by their own CRC as Put
-	// writes it. A receiver that has both in one piece needs no comparison of
-	// fields: Checksum(segment) == Residue.
+	// Residue is the checksum of any octets followed by their CRC as Put writes it. A
+	// receiver that has a segment with its CRC in one slice can test
+	// Checksum(segment) == Residue.
 	Residue = 0xb9509bb6
 )
 
-// reversed is Poly with the coefficient of x^31 in the least significant bit,
-// the order in which the octets of a segment are divided.
+// reversed is Poly with the coefficient of x^31 in the least significant bit. This is the
+// order in which the octets of a segment are divided.
 const reversed = 0x82608edb
 
 // Checksum returns the CRC of p.
 func Checksum(p []byte) uint32 { return Update(0, p) }
 
-// Update returns the CRC of what crc is the CRC of, followed by p. The CRC of
-// nothing is 0: the initial and the final complement are inside.
+// Update returns the CRC of octets whose CRC is crc, followed by p. The CRC of no octets
+// is 0: Update does the initial and the final complement.
 //
-// It allocates nothing, keeps nothing of p and may be called from several
-// goroutines.
+// It does not allocate, does not retain p, and may be called from several goroutines.
 func Update(crc uint32, p []byte) uint32 {
 	r := ^crc
 	if canFold && len(p) >= foldMin {
@@ -38,9 +37,9 @@ func Update(crc uint32, p []byte) uint32 {
 	return ^slicing(r, p)
 }
 
-// Put writes crc to the first Size octets of the field that ends a segment.
-// It panics if field is shorter.
+// Put writes crc to the first Size octets of field, the last field of a segment. It
+// panics if field is shorter.
 func Put(field []byte, crc uint32) { binary.LittleEndian.PutUint32(field, crc) }
 
-// Get reads what Put wrote. It panics if field is shorter than Size.
+// Get returns the CRC that Put wrote to field. It panics if field is shorter than Size.
 func Get(field []byte) uint32 { return binary.LittleEndian.Uint32(field) }

@@ -2,7 +2,7 @@
 
 package crc
 
-// What the processor has, of what foldCLMUL needs.
+// canFold and canFoldWide report whether the processor has the instructions of foldCLMUL.
 var (
 	canFold     = has(1, 0, pclmulqdq)
 	canFoldWide = canFold &&
@@ -21,7 +21,7 @@ const (
 	ymmState   = 1<<1 | 1<<2
 )
 
-// has says whether a leaf has all these bits of EBX and of ECX.
+// has reports whether a leaf of CPUID has all these bits in EBX and ECX.
 func has(leaf, ebx, ecx uint32) bool {
 	if max, _, _ := cpuid(0); max < leaf {
 		return false
@@ -30,18 +30,19 @@ func has(leaf, ebx, ecx uint32) bool {
 	return b&ebx == ebx && c&ecx == ecx
 }
 
-// fold takes the register r over p, whose length is a multiple of 16, not 0.
+// fold returns the register r after the octets of p, whose length is a positive multiple
+// of 16.
 func fold(r uint32, p []byte) uint32 { return foldCLMUL(r, p, &folding, canFoldWide) }
 
-// foldCLMUL folds with PCLMULQDQ and SSE2; wide lets it use AVX2 and
-// VPCLMULQDQ too.
+// foldCLMUL folds with PCLMULQDQ and SSE2. If wide is set, it also uses AVX2 and
+// VPCLMULQDQ.
 //
 //go:noescape
 func foldCLMUL(r uint32, p []byte, k *constants, wide bool) uint32
 
-// cpuid returns three registers of CPUID's answer to a leaf, subleaf 0.
+// cpuid returns three registers that CPUID sets for a leaf, subleaf 0.
 func cpuid(leaf uint32) (eax, ebx, ecx uint32)
 
-// xgetbv returns the low half of extended control register 0. It may be called
-// only with OSXSAVE set.
+// xgetbv returns the low half of extended control register 0. It must not be called
+// unless OSXSAVE is set.
 func xgetbv() uint32

@@ -3,7 +3,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// FOLD moves a on by the distance that k is for and adds what is in data.
+// FOLD folds a by the distance of the multipliers in k, and adds data.
 // It uses t.
 #define FOLD(a, k, data, t) \
 	MOVOA     a, t        \
@@ -21,7 +21,7 @@
 
 // func foldCLMUL(r uint32, p []byte, k *constants, wide bool) uint32
 //
-// X0-X3 (Y0-Y3) are what is moved, X5 (Y5) the multipliers, X6 and X8-X10 the
+// X0-X3 (Y0-Y3) are the registers to fold, X5 (Y5) the multipliers, X6 and X8-X10 the
 // next octets, X7 a mask; the others are free.
 TEXT ·foldCLMUL(SB), NOSPLIT, $0-52
 	MOVL r+0(FP), AX
@@ -53,7 +53,7 @@ by128:
 	CMPQ CX, $128
 	JAE  by128
 
-	// The first 64 octets onto the last, which are taken apart.
+	// Fold the first 64 octets onto the last 64, split into four registers.
 	VBROADCASTI128 constants_by64(DX), Y5
 	FOLDY(Y0, Y5, Y2, Y4, Y8)
 	FOLDY(Y1, Y5, Y3, Y6, Y9)
@@ -117,14 +117,14 @@ next16:
 	JAE   next16
 
 reduce:
-	// 128 bits to 96: the first 64 go to the second 64 and the 32 after them.
+	// 128 bits to 96: fold the first 64 onto the second 64 and the 32 after them.
 	MOVOU     constants_reduce(DX), X5
 	MOVOA     X0, X4
 	PSRLDQ    $8, X0
 	PCLMULQDQ $0x00, X5, X4
 	PXOR      X4, X0
 
-	// 96 bits to 64: the first 32.
+	// 96 bits to 64: fold the first 32.
 	PCMPEQL   X7, X7
 	PSRLQ     $32, X7
 	MOVOA     X0, X4
@@ -133,8 +133,8 @@ reduce:
 	PCLMULQDQ $0x10, X5, X4
 	PXOR      X4, X0
 
-	// The quotient of 64 bits by the generator, from the first 32 of them; and
-	// what it leaves.
+	// The quotient of 64 bits by the generator, computed from the first 32 of
+	// them, and the remainder.
 	MOVOU     constants_barrett(DX), X5
 	MOVOA     X0, X4
 	PAND      X7, X4

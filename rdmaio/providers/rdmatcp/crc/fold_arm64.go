@@ -2,10 +2,11 @@
 
 package crc
 
-// canFold says whether the processor has PMULL.
+// canFold reports whether the processor has PMULL.
 var canFold = hasPMULL()
 
-// fold takes the register r over p, whose length is a multiple of 16, not 0.
+// fold returns the register r after the octets of p, whose length is a positive multiple
+// of 16.
 func fold(r uint32, p []byte) uint32 { return foldPMULL(r, p, &folding) }
 
 //go:noescape

@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// FOLD moves a on by the distance that V5 is for and adds what is in data.
+// FOLD folds a by the distance of the multipliers in V5, and adds data.
 // It uses t.
 #define FOLD(a, data, t) \
 	VPMULL  V5.D1, a.D1, t.Q1           \
@@ -13,7 +13,7 @@
 
 // func foldPMULL(r uint32, p []byte, k *constants) uint32
 //
-// V0-V3 are what is moved, V5 the multipliers, V16-V19 the next octets, V30 a
+// V0-V3 are the registers to fold, V5 the multipliers, V16-V19 the next octets, V30 a
 // mask, V31 zero; V4, V20-V22 are free.
 TEXT ·foldPMULL(SB), NOSPLIT, $0-44
 	MOVWU r+0(FP), R0
@@ -68,14 +68,14 @@ next16:
 	BHS    next16
 
 reduce:
-	// 128 bits to 96: the first 64 go to the second 64 and the 32 after them.
+	// 128 bits to 96: fold the first 64 onto the second 64 and the 32 after them.
 	ADD    $constants_reduce, R3, R4
 	VLD1   (R4), [V5.D2]
 	VPMULL V5.D1, V0.D1, V4.Q1
 	VEXT   $8, V31.B16, V0.B16, V0.B16
 	VEOR   V4.B16, V0.B16, V0.B16
 
-	// 96 bits to 64: the first 32.
+	// 96 bits to 64: fold the first 32.
 	VEXT   $8, V31.B16, V5.B16, V5.B16
 	MOVD   $0xffffffff, R5
 	VDUP   R5, V30.D2
@@ -84,8 +84,8 @@ reduce:
 	VPMULL V5.D1, V4.D1, V4.Q1
 	VEOR   V4.B16, V0.B16, V0.B16
 
-	// The quotient of 64 bits by the generator, from the first 32 of them; and
-	// what it leaves.
+	// The quotient of 64 bits by the generator, computed from the first 32 of
+	// them, and the remainder.
 	ADD    $constants_barrett, R3, R4
 	VLD1   (R4), [V5.D2]
 	VAND   V30.B16, V0.B16, V4.B16

@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// hasPMULL asks the kernel, which says in the auxiliary vector what every
-// processor of the machine has. Without /proc the answer is no.
+// hasPMULL reports whether all processors of the machine have PMULL, according to the
+// kernel's auxiliary vector. It returns false if there is no /proc.
 func hasPMULL() bool {
 	auxv, err := os.ReadFile("/proc/self/auxv")
 	return err == nil && pmullIn(auxv)
 }
 
-// pmullIn looks for AT_HWCAP and its bit HWCAP_PMULL (Linux,
+// pmullIn reports whether AT_HWCAP in an auxiliary vector has the bit HWCAP_PMULL (Linux,
 // include/uapi/linux/auxvec.h and arch/arm64/include/uapi/asm/hwcap.h).
 func pmullIn(auxv []byte) bool {
 	const (

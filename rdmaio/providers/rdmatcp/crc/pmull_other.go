@@ -4,6 +4,6 @@ package crc
 
 import "runtime"
 
-// hasPMULL knows Apple's processors, which all have it. Other systems have no
-// way to ask that is worth its code here.
+// hasPMULL reports whether the system runs on Apple's processors, which all have PMULL.
+// Detection on other systems is not worth its code.
 func hasPMULL() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "ios" }

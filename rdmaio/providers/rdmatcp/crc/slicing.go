@@ -2,14 +2,14 @@ package crc
 
 import "encoding/binary"
 
-// tables[k][b] is what octet b followed by k zero octets leaves of a register
-// that held zero. It is never written after the package's variables are set.
+// tables[k][b] is the content of a register that held zero, after octet b and k zero
+// octets. It is written only when the package is initialized.
 var tables = newTables()
 
-// newTables needs some 4,000 steps of a nanosecond, too few to put off.
+// newTables returns the tables. It takes some 4 µs, so it runs at initialization.
 func newTables() *[16][256]uint32 {
 	t := new([16][256]uint32)
-	// Octets with one bit set, by division; the others are their sums.
+	// Octets with one bit set are computed by division; the others are their sums.
 	for bit, r := 128, uint32(1); bit > 0; bit >>= 1 {
 		r = r>>1 ^ reversed&-(r&1)
 		t[0][bit] = r
@@ -25,7 +25,7 @@ func newTables() *[16][256]uint32 {
 	return t
 }
 
-// slicing takes the register r, which is a CRC's complement, over p.
+// slicing returns the register r, the complement of a CRC, after the octets of p.
 func slicing(r uint32, p []byte) uint32 {
 	t := tables
 	for ; len(p) >= 16; p = p[16:] {

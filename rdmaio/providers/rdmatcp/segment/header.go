@@ -7,13 +7,13 @@ import (
 
 // Sizes, in bytes.
 const (
-	PrefixSize   = 4  // enough for Prefix
-	ShortHeader  = 24 // of Send and ReadResponse
-	LongHeader   = 32 // of Write and ReadRequest
-	TrailerSize  = 4  // the CRC
-	MaxLength    = 1<<16 - 1
-	MaxControl   = 255 * 4
-	MaxWire      = MaxLength + 1 + TrailerSize
+	PrefixSize   = 4                           // what Prefix needs
+	ShortHeader  = 24                          // header of a Send or ReadResponse
+	LongHeader   = 32                          // header of a Write or ReadRequest
+	TrailerSize  = 4                           // the CRC
+	MaxLength    = 1<<16 - 1                   // largest Header.Length
+	MaxControl   = 255 * 4                     // most control data of a segment
+	MaxWire      = MaxLength + 1 + TrailerSize // largest segment
 	version      = 1
 	bitBegin     = 8
 	bitEnd       = 4
@@ -21,7 +21,7 @@ const (
 	reservedByte = 18
 )
 
-// NoOrder is the Order of a message that may be processed at once.
+// NoOrder is the Order of a message that may be processed before any earlier one.
 const NoOrder = 0xffff
 
 // Type is the type of a message.
@@ -36,7 +36,7 @@ const (
 	ReadResponse
 )
 
-// String names the type.
+// String returns the name of the type in the draft.
 func (t Type) String() string {
 	switch t {
 	case Send:
@@ -51,7 +51,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("Type(%d)", uint8(t))
 }
 
-// HeaderSize is the size of the type's header without control data.
+// HeaderSize returns the size of the type's header in bytes, without control data.
 func (t Type) HeaderSize() int {
 	if t == Write || t == ReadRequest {
 		return LongHeader
@@ -59,32 +59,31 @@ func (t Type) HeaderSize() int {
 	return ShortHeader
 }
 
-// MaxPayload is how much payload fits into one segment of the type with no
-// control data, such that none of it needs padding.
+// MaxPayload returns the largest payload in bytes of a segment of the type that has
+// neither control data nor padding.
 func (t Type) MaxPayload() int { return MaxLength&^3 - t.HeaderSize() }
 
-// Header is a segment's header (§3).
+// Header is the header of a segment (§3).
 type Header struct {
 	Type       Type
-	Res        uint8 // 4 bits of the client protocol
-	Begin, End bool
-	CLEN       uint8  // 32-bit words of control data
-	Order      uint16 // see Stream
-	Length     uint16 // header, control data and payload; neither padding nor CRC
-	ConnID     uint64
-	Number     uint32 // of the message
+	Res        uint8  // the 4 bits of the client protocol
+	Begin, End bool   // B and E: first and last segment of the message
+	CLEN       uint8  // number of 32-bit words of control data
+	Order      uint16 // earlier messages that it need not wait for, or NoOrder
+	Length     uint16 // size of header, control data and payload in bytes
+	ConnID     uint64 // Connection ID
+	Number     uint32 // Message Number
 
-	// Offset is the Data Offset of a Send or ReadResponse, the RDMA Buffer
-	// Offset of a Write or ReadRequest.
+	// Offset is the Data Offset of a Send or ReadResponse, and the RDMA Buffer Offset of
+	// a Write or ReadRequest.
 	Offset uint32
 
-	// BufferID and RDMALength are those of a Write or ReadRequest.
-	BufferID   uint32
-	RDMALength uint32
+	BufferID   uint32 // RDMA Buffer ID of a Write or ReadRequest
+	RDMALength uint32 // RDMA Length of a Write or ReadRequest
 }
 
-// SetPayload sets Length for n bytes of payload after the control data that CLEN
-// says; false if a segment cannot be that long.
+// SetPayload sets Length for n bytes of payload after CLEN words of control data. It
+// returns false if a segment cannot be that long.
 func (h *Header) SetPayload(n int) bool {
 	l := h.Type.HeaderSize() + h.Control() + n
 	if n < 0 || l > MaxLength {
@@ -94,22 +93,22 @@ func (h *Header) SetPayload(n int) bool {
 	return true
 }
 
-// Control is the size of the control data in bytes.
+// Control returns the size of the control data in bytes.
 func (h *Header) Control() int { return int(h.CLEN) * 4 }
 
-// Payload is the size of the payload in bytes; negative on a header that Decode
-// would refuse.
+// Payload returns the size of the payload in bytes. It is negative for a header that
+// Decode would refuse.
 func (h *Header) Payload() int { return int(h.Length) - h.Type.HeaderSize() - h.Control() }
 
-// Padding is the number of zero bytes between payload and CRC.
+// Padding returns the number of bytes of padding between payload and CRC.
 func (h *Header) Padding() int { return -int(h.Length) & 3 }
 
-// Wire is the size of the whole segment: the next one starts so many bytes
-// after the start of this one (§5).
+// Wire returns the size of the whole segment in bytes, CRC included. The next segment
+// starts right after it (§5).
 func (h *Header) Wire() int { return int(h.Length) + h.Padding() + TrailerSize }
 
-// Put writes the header and returns its size; b must have HeaderSize bytes. It
-// checks nothing: fields that cannot be right are written as they are.
+// Put writes the header to b and returns its size. It panics if b has fewer than
+// HeaderSize bytes. It does not check the fields.
 func (h *Header) Put(b []byte) int {
 	b = b[:h.Type.HeaderSize()]
 	b[0], b[1] = version, h.flags()
@@ -128,7 +127,7 @@ func (h *Header) Put(b []byte) int {
 	return LongHeader
 }
 
-// flags is the header's second byte.
+// flags returns the second byte of the header.
 func (h *Header) flags() uint8 {
 	flags := h.Res<<4 | uint8(h.Type)&maskType
 	if h.Begin {
@@ -140,8 +139,8 @@ func (h *Header) flags() uint8 {
 	return flags
 }
 
-// Prefix checks the first PrefixSize bytes of a segment, before anything in
-// them is believed, and tells how long its header is.
+// Prefix checks the first PrefixSize bytes of a segment and returns the size of its
+// header.
 func Prefix(b []byte) (headerSize int, err error) {
 	if len(b) < PrefixSize {
 		return 0, &Error{Rule: Truncated, Got: uint64(len(b)), Want: PrefixSize}
@@ -157,8 +156,8 @@ func Prefix(b []byte) (headerSize int, err error) {
 	return size, nil
 }
 
-// Decode reads a header and checks what can be checked without knowing other
-// segments. b may go on behind the header. Within a stream use Stream.Decode.
+// Decode reads a header from the start of b and checks it by itself, without regard to
+// other segments. Use Stream.Decode for a segment of a stream.
 func (h *Header) Decode(b []byte) error {
 	if err := h.read(b); err != nil {
 		return err
@@ -166,7 +165,7 @@ func (h *Header) Decode(b []byte) error {
 	return h.check()
 }
 
-// read reads a header of which Prefix says that it is one.
+// read reads a header after checking it with Prefix.
 func (h *Header) read(b []byte) error {
 	size, err := Prefix(b)
 	if err != nil {
@@ -197,7 +196,7 @@ func (h *Header) read(b []byte) error {
 	return nil
 }
 
-// check checks a header that was read by itself.
+// check checks a header by itself.
 func (h *Header) check() error {
 	switch p := h.Payload(); {
 	case p < 0: // §3.4 CLEN, control data
@@ -211,7 +210,7 @@ func (h *Header) check() error {
 	return nil
 }
 
-// refuse makes the error for a header that was read.
+// refuse returns the error for a header that breaks a rule.
 func (h *Header) refuse(rule Rule, got, want uint64) error {
 	return &Error{Rule: rule, Type: h.Type, Got: got, Want: want}
 }

@@ -2,45 +2,45 @@ package segment
 
 import "fmt"
 
-// Rule is a sentence of the format that a segment can break. It is an error
-// itself: errors.Is(err, segment.BadCRC) asks for it.
+// Rule is a rule of the format. It is an error, so that errors.Is(err, segment.BadCRC)
+// reports whether err is a breach of it.
 type Rule uint8
 
-// The rules, in the order in which they are checked: of two faults in one
-// header the first is named.
+// The rules, in the order in which they are checked: for a header that breaks several,
+// the first is reported.
 const (
-	// The beginning of a segment.
+	// Rules on the start of a segment.
 	BadVersion        Rule = iota + 1
-	LengthBelowHeader      // Segment Length counts the header
+	LengthBelowHeader      // the Segment Length is smaller than the header
 	Truncated              // fewer bytes than the Segment Length announces
 
-	// A header alone.
+	// Rules on a header by itself.
 	WrongConnectionID
-	ControlTooLong     // CLEN words of control data do not fit into Segment Length
-	RequestWithPayload // Read_Request carries no payload
-	RequestNotWhole    // Read_Request is one segment
+	ControlTooLong     // CLEN words of control data do not fit into the Segment Length
+	RequestWithPayload // a Read_Request has payload
+	RequestNotWhole    // a Read_Request is not one segment
 
-	// A header after others.
-	MissingBegin      // first segment of a message without B
+	// Rules on a header after others.
+	MissingBegin      // the first segment of a message has no B
 	UnexpectedBegin   // B inside a message
-	NumberNotNext     // of a new message in group 1
-	WrongReadNumber   // a Read_Response to another request than the oldest
+	NumberNotNext     // a new message of group 1 has the wrong number
+	WrongReadNumber   // a Read_Response does not answer the oldest request
 	NumberChanged     // within a message
 	TypeChanged       // within a message
 	DataOffsetNotZero // on the first segment
-	OffsetNotNext     // does not follow from the payload before
-	OffsetWraps       // an RDMA range beyond 2^32
+	OffsetNotNext     // the offset does not follow from the payload before
+	OffsetWraps       // an RDMA range ends beyond 2^32
 	BufferIDChanged   // within a Write
 	RDMALengthChanged // within a Write
-	NoReadOutstanding // a Read_Response nobody asked for
+	NoReadOutstanding // a Read_Response without a Read_Request
 	PayloadTooLong    // more payload than RDMA Length, the Read's length or 2^32-1
 	PayloadTooShort   // the last segment ends before that length
 
-	// The end of a segment.
+	// Rules on the end of a segment.
 	BadCRC
 )
 
-// rules holds for each rule its name, what it says and where it stands in the draft.
+// rules holds the name of each rule, its text and its section of the draft.
 var rules = [...]struct{ name, text, section string }{
 	BadVersion:         {"BadVersion", "Version must be 1", "3.4 Version"},
 	LengthBelowHeader:  {"LengthBelowHeader", "Segment Length includes the header", "3.4 Segment Length"},
@@ -66,7 +66,7 @@ var rules = [...]struct{ name, text, section string }{
 	BadCRC:             {"BadCRC", "the CRC covers the whole segment", "3.4 CRC-32"},
 }
 
-// String is the rule's name in this package.
+// String returns the name of the rule in this package.
 func (r Rule) String() string {
 	if int(r) < len(rules) && rules[r].name != "" {
 		return rules[r].name
@@ -74,7 +74,7 @@ func (r Rule) String() string {
 	return fmt.Sprintf("Rule(%d)", uint8(r))
 }
 
-// Error says the rule and where it stands.
+// Error returns the text of the rule and its section of the draft.
 func (r Rule) Error() string {
 	if int(r) < len(rules) && rules[r].name != "" {
 		return fmt.Sprintf("%s (draft-williams-rdmatcp-00 §%s)", rules[r].text, rules[r].section)
@@ -82,19 +82,18 @@ func (r Rule) Error() string {
 	return r.String()
 }
 
-// Error is a broken rule: what was found, and what would have been right where
-// there is one such value.
+// Error is a breach of a rule by a segment.
 type Error struct {
 	Rule Rule
-	Type Type   // of the segment, where it was read
+	Type Type   // the type of the segment; Send if it was not read
 	Got  uint64 // the value found
-	Want uint64 // the value, or limit, that the rule asks for
+	Want uint64 // the value that the rule requires, or the limit
 }
 
-// Error tells all of it.
+// Error returns the type of the segment, both values and the rule.
 func (e *Error) Error() string {
 	return fmt.Sprintf("segment: %v: found %#x, want %#x: %v", e.Type, e.Got, e.Want, e.Rule)
 }
 
-// Unwrap gives the Rule.
+// Unwrap returns the Rule.
 func (e *Error) Unwrap() error { return e.Rule }

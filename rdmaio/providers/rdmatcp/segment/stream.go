@@ -2,34 +2,34 @@ package segment
 
 import "math"
 
-// Stream is what the receiver of one direction of a connection must know to
-// check a segment against those before it: two open messages at most, one for
-// each group of §4. The zero value takes the Connection ID and the first message
-// number from the first segment, as a server does.
+// Stream holds the receiver's state of one direction of a connection, against which it
+// checks a segment: at most two open messages, one of each group of §4. The zero value
+// learns the Connection ID and the first message number from the first segment, as a
+// server does.
 type Stream struct {
-	// ConnID is the connection's, once Known. A client sets both.
+	// ConnID is the Connection ID, if Known is set. A client sets both.
 	ConnID uint64
 	Known  bool
 
-	started bool   // next is known
+	started bool   // next is set
 	next    uint32 // number of the next message of group 1
 
 	group1 message
 	group2 message
 }
 
-// message is an open message.
+// message is the state of an open message.
 type message struct {
 	open     bool
 	typ      Type
 	number   uint32
 	bufferID uint32
 	base     uint32 // offset of the first byte
-	length   uint32 // RDMA Length, or length of the Read
-	sent     uint64 // payload so far
+	length   uint32 // RDMA Length, or the length of the Read
+	sent     uint64 // bytes of payload so far
 }
 
-// Read is a Read_Request of ours that waits for its Read_Response.
+// Read is an outstanding Read_Request of the receiver.
 type Read struct {
 	Number uint32
 	Length uint32
@@ -38,15 +38,15 @@ type Read struct {
 // Open reports whether a message has begun and not ended.
 func (s *Stream) Open() bool { return s.group1.open || s.group2.open }
 
-// OpenGroup1 reports the same of Sends and Writes.
+// OpenGroup1 reports whether a Send or Write has begun and not ended.
 func (s *Stream) OpenGroup1() bool { return s.group1.open }
 
-// Next is the number that the next message of group 1 must have; it means
-// nothing before the first one.
+// Next returns the number that the next message of group 1 must have. It is undefined
+// before the first message.
 func (s *Stream) Next() uint32 { return s.next }
 
-// Offset is how much payload of a message came before the segment h, which
-// Accept took.
+// Offset returns the number of bytes of payload of the message before the segment h,
+// which Accept has accepted.
 func (s *Stream) Offset(h *Header) uint32 {
 	if h.Type == Send || h.Type == ReadResponse {
 		return h.Offset
@@ -54,8 +54,8 @@ func (s *Stream) Offset(h *Header) uint32 {
 	return h.Offset - s.group1.base
 }
 
-// Decode reads a header and checks what can be checked of it alone, but the
-// Connection ID, once it is known, before anything behind it is believed.
+// Decode reads a header and checks it by itself. Once the Connection ID is known, it is
+// checked before the fields that follow it.
 func (s *Stream) Decode(h *Header, b []byte) error {
 	if err := h.read(b); err != nil {
 		return err
@@ -66,17 +66,18 @@ func (s *Stream) Decode(h *Header, b []byte) error {
 	return h.check()
 }
 
-// Accept checks a segment's header, which Decode has passed, and moves on. oldest
-// is our oldest Read_Request without a whole response, nil if there is none. After
-// an error the stream is lost.
+// Accept checks the header of the next segment, which Decode has read, against the
+// segments before it, and updates the stream. oldest is the receiver's oldest
+// Read_Request without a complete response, or nil. The stream cannot be used after an
+// error.
 //
-// Rights and bounds of an RDMA range are the caller's to check: for a Write, at
-// its first segment, those of all RDMALength bytes.
+// The caller checks the rights and bounds of an RDMA range. For a Write it does so at
+// the first segment, for all RDMALength bytes.
 func (s *Stream) Accept(h *Header, oldest *Read) error {
 	if !s.Known {
 		s.ConnID, s.Known = h.ConnID, true
 	}
-	if h.ConnID != s.ConnID { // for those who used Header.Decode
+	if h.ConnID != s.ConnID { // the caller may have used Header.Decode
 		return h.refuse(WrongConnectionID, h.ConnID, s.ConnID)
 	}
 	if h.Type == ReadResponse {
@@ -109,7 +110,7 @@ func (s *Stream) request(h *Header) error {
 		return h.refuse(OffsetWraps, end, 1<<32)
 	}
 	switch {
-	case h.Type == ReadRequest: // one segment without payload: nothing to add up
+	case h.Type == ReadRequest: // it is one segment without payload
 		return nil
 	case h.Type == Send:
 	case h.BufferID != m.bufferID:
@@ -127,7 +128,7 @@ func (s *Stream) response(h *Header, oldest *Read) error {
 		return err
 	}
 	if h.Begin {
-		if oldest != nil && h.Number != oldest.Number { // §4: in order, which can only mean that of the requests
+		if oldest != nil && h.Number != oldest.Number { // §4, read as: in the order of the requests
 			return h.refuse(WrongReadNumber, uint64(h.Number), uint64(oldest.Number))
 		}
 		*m = message{typ: h.Type, number: h.Number}
@@ -155,10 +156,11 @@ func (m *message) start(h *Header) error {
 	return nil
 }
 
-// follows checks that a segment is of the message and continues its offset.
+// follows checks that a segment belongs to the message and that its offset follows the
+// payload before.
 func (m *message) follows(h *Header) error {
-	// No message has 2^32 bytes, so base+sent wraps only when its last byte was
-	// the last there is; then any offset but this is wrong too.
+	// No message has 2^32 bytes. So base+sent wraps only if the message has reached the
+	// last offset, and then any other offset is wrong too.
 	want := m.base + uint32(m.sent)
 	switch {
 	case h.Number != m.number:
@@ -173,7 +175,8 @@ func (m *message) follows(h *Header) error {
 	return h.refuse(OffsetNotNext, uint64(h.Offset), uint64(want))
 }
 
-// add counts a segment's payload; exact messages have a length to meet.
+// add adds a segment's payload. If exact is set, the message must have as many bytes as
+// its length says; otherwise it may have fewer.
 func (m *message) add(h *Header, exact bool) error {
 	m.sent += uint64(h.Payload())
 	switch {
@@ -186,8 +189,8 @@ func (m *message) add(h *Header, exact bool) error {
 	return nil
 }
 
-// Waits reports whether a message with this number and Order must wait for an
-// earlier message of its direction that is not processed yet (§3.4 Order).
+// Waits reports whether a message with this number and Order must wait for an earlier
+// message of its direction that has not been processed (§3.4 Order).
 func Waits(number uint32, order uint16, earlier uint32) bool {
 	if order == NoOrder {
 		return false

@@ -2,10 +2,9 @@ package segment
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/crc"
 
-// Append appends a whole segment to b: header, control data, payload, padding
-// and CRC. h.CLEN and h.Length are set from what is given, so control must be
-// whole 32-bit words; otherwise, or if a segment cannot be that long, the answer
-// is an *Error and b unchanged.
+// Append appends a whole segment to b: header, control data, payload, padding and CRC.
+// It sets h.CLEN and h.Length. If control is not whole 32-bit words, or a segment cannot
+// be that long, Append returns an *Error and b unchanged.
 func Append(b []byte, h *Header, control, payload []byte) ([]byte, error) {
 	if len(control) > MaxControl || len(control)%4 != 0 {
 		return b, h.refuse(ControlTooLong, uint64(len(control)), MaxControl)
@@ -19,15 +18,15 @@ func Append(b []byte, h *Header, control, payload []byte) ([]byte, error) {
 	b = append(b, head[:h.Put(head[:])]...)
 	b = append(b, control...)
 	b = append(b, payload...)
-	b = append(b, make([]byte, h.Padding())...) // at most 3: it does not escape
+	b = append(b, make([]byte, h.Padding())...) // at most 3 bytes, which do not escape
 	sum := crc.Checksum(b[start:])
 	crc.Put(head[:], sum)
 	return append(b, head[:TrailerSize]...), nil
 }
 
-// Open takes the segment at the start of b apart: control data and payload are
-// slices of b, wire is its size. h holds the header if it could be read, even
-// with an error.
+// Open reads the segment at the start of b and checks its CRC. It returns control data
+// and payload as slices of b, and the size of the segment. h holds the header if it
+// could be read, even with an error.
 func Open(b []byte, h *Header) (control, payload []byte, wire int, err error) {
 	if err := h.Decode(b); err != nil {
 		return nil, nil, 0, err
