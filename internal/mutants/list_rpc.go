@@ -37,7 +37,7 @@ var rpcMutants = []mutant{
 	{"a refused call may have run", "rdmaio/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), err", "return true, err", rpcTests},
 	{"a call that was not sent may have run", "rdmaio/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
 	{"procedure 0 needs a right", "rdmaio/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
-	{"a call can be answered twice", "rdmaio/rpc/service.go", "			if !over.Swap(true) {", "			if over.Swap(true); true {", rpcTests},
+	{"a call can be answered twice", "rdmaio/rpc/service.go", "			if !answered.Swap(true) {", "			if answered.Swap(true); true {", rpcTests},
 	{"the versions of a program are those of one service", "rdmaio/rpc/handler.go", "min(r.Low, s.program.Version), max(r.High, s.program.Version)", "s.program.Version, s.program.Version", rpcTests},
 	{"bytes behind the arguments", "rdmaio/rpc/request.go", "		err = p.dec.Done()\n", "		err = nil\n", rpcTests},
 	{"any credential but RPCSEC_GSS is strong enough", "rdmaio/rpc/service.go", "f != oncrpc.AuthNone && f != oncrpc.AuthSys {", "f == oncrpc.RPCSecGSS {", rpcTests},

@@ -12,9 +12,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Configure agrees with the server on a connection that no Call was made on yet, and sets
-// its terms (R295, R296). false without an error says that the server does not have the protocol: nothing has
-// changed (R298). An *oncrpc.ReplyError is the server's refusal.
+// Configure negotiates the limits of a connection on which no Call was made yet, and sets them as
+// its terms (R295, R296). It returns false and no error, and changes nothing, if the server does
+// not serve the protocol (R298). If the server refuses the call, the error wraps an
+// *oncrpc.ReplyError.
 func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error) {
 	own := cfg.reads()
 	most := conn.MaxTerms()
@@ -24,7 +25,8 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 	}
 	args := rdmaconfig.Req{MaxCallSendSize: uint32(most.InlineSend), MaxReplySendSize: uint32(most.InlineRecv), MaxRDMARead: own}
 	var res rdmaconfig.Reply
-	// The XID is one of the connection's: a constant one would be the Call of the connection before to a cache of replies.
+	// rpc.Client uses an XID of the connection. With a constant one, a reply cache would take the
+	// call for a retransmission of an earlier connection's.
 	err := rpc.NewClient(conn, program, &rpc.ClientConfig{Cred: cred}).Call(ctx, rdmaconfig.ProcConfRDMA, &args, &res, nil)
 	switch {
 	case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch), errors.Is(err, oncrpc.ErrProcUnavail):
@@ -32,16 +34,17 @@ func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error
 	case err != nil:
 		return false, fmt.Errorf("connconf: %w", err)
 	}
-	// The server may send less inline than we take, and does not say: replies are
-	// expected as small as before, and may come as large as we said.
+	// The reply does not say how much the server sends inline, which may be less than we receive.
+	// So we plan for replies as small as before; larger ones are received, too.
 	return true, conn.SetTerms(rdmaio.Terms{
 		InlineSend: int(min(res.MaxCallSendSize, math.MaxInt32)), InlineRecv: conn.Terms().InlineRecv,
 		Reads:        terms(res.MaxRDMARead),
-		NoReadChunks: own == 0 || res.MaxRDMARead == 0, // T124: either can be meant
+		NoReadChunks: own == 0 || res.MaxRDMARead == 0, // T124: the draft allows both readings of 0
 	})
 }
 
-// Connected is Configure as rdmaio.ClientConfig wants it.
+// Connected returns Configure as a function for rdmaio.ClientConfig.Connected. It fails if the
+// server refuses the call, but not if it does not serve the protocol.
 func Connected(cfg *Config) func(context.Context, *rdmaio.Conn) error {
 	return func(ctx context.Context, conn *rdmaio.Conn) error {
 		_, err := Configure(ctx, conn, cfg)

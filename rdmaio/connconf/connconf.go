@@ -1,19 +1,23 @@
-// Package connconf is the connection configuration protocol of RPC over RDMA
-// version 1 (draft-ietf-nfsv4-rpcrdma-08 §6): by one RPC, the first of a connection, the
-// client says how large a reply it takes inline and how many RDMA Reads at a time it serves, and
-// the server how large a Call and how many. Both then keep to that.
+// Package connconf is the connection configuration protocol of RPC-over-RDMA version 1
+// (draft-ietf-nfsv4-rpcrdma-08 §6). The first call of a connection negotiates its limits: the
+// client advertises the size of the largest reply that it receives inline and the number of RDMA
+// Reads that it serves at a time, and the server the size of the largest call and its own number of
+// RDMA Reads.
 //
 //	srv, err := rdmaio.Listen(ctx, dev, addr, connconf.Handler(handler, nil), cfg)
 //	...
-//	client, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{Connected: connconf.Connected(nil)})
+//	client, err := rdmaio.NewClient(dev, addr, &rdmaio.ClientConfig{
+//		Connected: connconf.Connected(nil),
+//	})
 //
-// RFC 8166 dropped the protocol, and RFC 8797 does most of its work with no
-// round trip; rdmaio uses that by itself. This package is for peers that know the older way only, and for
-// agreeing on RDMA Reads. With a server that does not have the program all stays as it was.
+// RFC 8166 dropped the protocol. RFC 8797 does most of its work without a round trip, and rdmaio
+// uses it by default. Use this package for peers that know only the older protocol, and to
+// negotiate RDMA Reads. If the server does not serve the protocol, the limits of the connection do
+// not change.
 //
-// The draft does not say whether sizes include the transport's header. Here they do, as the
-// 1024 bytes of §6.1, which they replace, do. Sizes below that are taken as 1024, and those above what
-// Config.InlineSend or InlineRecv gave memory to as that (R300).
+// The draft does not say whether sizes include the transport header. Here they do, as do the 1024
+// bytes of §6.1, which they replace. Sizes below 1024 are taken as 1024. Sizes above
+// Config.InlineSend or InlineRecv, for which there is no memory, are taken as those (R300).
 package connconf
 
 import (
@@ -23,22 +27,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Config configures either side. nil is fine: zero fields are the defaults.
+// Config configures either side. A nil *Config has the default in every field.
 type Config struct {
-	// Reads is how many RDMA Reads at a time this side serves. Default 16, which is what queue pairs
-	// of most devices agree on; negative: none, so that the client must not use read chunks.
+	// Reads is the number of RDMA Reads that this side serves at a time. If zero, the default is
+	// 16, the depth of queue pairs on most devices. If negative, it is none, and the client must
+	// not use read chunks.
 	Reads int
 
-	// Cred is what a client shows of itself. Default: nothing.
+	// Cred is the credential of a client. If zero, the default is AUTH_NONE. A server ignores it.
 	Cred oncrpc.OpaqueAuth
 
-	// Allow decides at a server whether a client may configure the connection, by what it
-	// shows; a refusal is one of the oncrpc.AuthStat values. Default: AUTH_NONE and
-	// AUTH_SYS are allowed, and prove nothing (draft §11; R299).
+	// Allow decides by a client's credential and verifier whether it may configure the connection.
+	// It returns oncrpc.AuthStatOK, or the status of the refusal. If nil, the default allows
+	// AUTH_NONE and AUTH_SYS, which prove nothing (draft §11; R299). A client ignores it.
 	Allow func(cred, verf *oncrpc.OpaqueAuth) oncrpc.AuthStat
 }
 
-// reads is the number for the wire.
+// reads returns Reads as sent on the wire.
 func (cfg *Config) reads() uint32 {
 	switch {
 	case cfg == nil || cfg.Reads == 0:
@@ -49,7 +54,7 @@ func (cfg *Config) reads() uint32 {
 	return uint32(min(cfg.Reads, math.MaxInt32))
 }
 
-// allow is Allow as a Service wants it; its default is ours (R299).
+// allow returns Allow as rpc.Service.Allow, whose default is the same (R299).
 func (cfg *Config) allow() func(*rpc.Request) error {
 	if cfg == nil || cfg.Allow == nil {
 		return nil
@@ -62,7 +67,7 @@ func (cfg *Config) allow() func(*rpc.Request) error {
 	}
 }
 
-// terms are the Reads of a peer that serves n, as rdmaio.Terms has them.
+// terms returns rdmaio.Terms.Reads for a peer that serves n RDMA Reads at a time.
 func terms(n uint32) int {
 	if n == 0 {
 		return -1

@@ -23,17 +23,17 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// pair is a client and a server whose connections know nothing of RFC 8797: the
-// devices carry no private data.
+// pair is a client and a server whose connections do not use RFC 8797, as the devices carry no
+// private data.
 type pair struct {
 	t      *testing.T
 	client verbs.Device
 	server *rdmaio.Server
 
-	handler rdmaio.Handler // instead of the one that records Calls
+	handler rdmaio.Handler // replaces the handler that records Calls, unless nil
 
 	mu    sync.Mutex
-	seen  [][]byte     // Calls for the handler behind
+	seen  [][]byte     // Calls that the next handler got
 	terms rdmaio.Terms // when the first of them came
 }
 
@@ -112,11 +112,11 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("server: %+v, want %+v", got, want)
 	}
 	if len(p.seen) != 0 {
-		t.Errorf("the handler behind got %d Calls", len(p.seen))
+		t.Errorf("the next handler got %d Calls", len(p.seen))
 	}
 }
 
-// Each connection has its own agreement, also where a cache of replies stands before the handler.
+// Each connection is configured on its own, also with a reply cache before the handler.
 func TestConfigureEach(t *testing.T) {
 	p := newPair(t, nil, true)
 	for range 3 {
@@ -131,7 +131,7 @@ func TestConfigureEach(t *testing.T) {
 	}
 }
 
-// R298: with a server that has no such program everything stays, and works.
+// R298: with a server that does not serve the program the terms stay, and the connection works.
 func TestNoProgram(t *testing.T) {
 	p := newPair(t, nil, false)
 	c := p.dial()
@@ -142,7 +142,8 @@ func TestNoProgram(t *testing.T) {
 	if c.Terms() != was {
 		t.Errorf("%+v, was %+v", c.Terms(), was)
 	}
-	// The Call, by hand (R294), behind its XID: CALL, RPC 2, program 100400 version 1 procedure 1, no credentials; 4096, 2048, 16.
+	// The Call written by hand (R294), after its XID: CALL, RPC 2, program 100400 version 1
+	// procedure 1, no credentials; 4096, 2048, 16.
 	want, _ := hex.DecodeString("00000000" + "00000002" + "00018830" + "00000001" + "00000001" + strings.Repeat("00000000", 4) +
 		"00001000" + "00000800" + "00000010")
 	if len(p.seen) != 1 || !bytes.Equal(p.seen[0][4:], want) {
@@ -150,7 +151,7 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// raw makes a Call of hand-made bytes, and returns the reply.
+// raw makes a Call of bytes in hex, and returns the reply in hex.
 func raw(t *testing.T, c *rdmaio.Conn, text string) string {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
@@ -170,7 +171,8 @@ const (
 	reply = "00000007" + "00000001" + "00000000" + "00000000" + "00000000"
 )
 
-// What the server answers, by hand: a good Call with numbers of every kind (R300, T124), and bad ones.
+// The server's replies, compared with bytes written by hand: to valid Calls with normal and extreme
+// numbers (R300, T124), and to invalid ones.
 func TestServer(t *testing.T) {
 	for _, tt := range []struct {
 		name, call, want string
@@ -196,7 +198,7 @@ func TestServer(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, tt.terms)
 			}
 			if len(p.seen) != 0 {
-				t.Error("the handler behind got it")
+				t.Error("the next handler got it")
 			}
 		})
 	}
@@ -211,7 +213,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// R299: who may configure is decided by what he shows; a refusal is an error at the client, and changes nothing.
+// R299: Config.Allow decides by the credential which client may configure. A refusal is an error at
+// the client, and changes nothing.
 func TestPolicy(t *testing.T) {
 	p := newPair(t, &connconf.Config{Allow: func(cred, _ *oncrpc.OpaqueAuth) oncrpc.AuthStat {
 		sys, err := oncrpc.ParseAuthSys(cred)
@@ -236,14 +239,16 @@ func TestPolicy(t *testing.T) {
 	if ok, err := connconf.Configure(context.Background(), c, &connconf.Config{Cred: cred}); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	// Without a policy of one's own what proves nothing is allowed, what cannot be checked is not.
+	// The default allows credentials that prove nothing, and refuses those that it cannot check.
 	p = newPair(t, nil, true)
-	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasSuffix(got, "00000001"+"00000001"+"00000001"+"00000005") { // denied, AUTH_ERROR, AUTH_TOOWEAK
+	denied := "00000001" + "00000001" + "00000001" + "00000005" // AUTH_ERROR, AUTH_TOOWEAK
+	if got := raw(t, p.dial(), call+"00000001 00000001 00000006 00000000 00000000 00000000 00001000 00001000 00000004"); !strings.HasSuffix(got, denied) {
 		t.Errorf("RPCSEC_GSS: %s", got)
 	}
 }
 
-// R298: a server whose program 100400 has no CONF_RDMA is as one without the program: no error, and nothing changes.
+// R298: a server whose program 100400 lacks CONF_RDMA is treated like one without the program: no
+// error, and nothing changes.
 func TestNoConfRDMA(t *testing.T) {
 	p := newPair(t, nil, false)
 	p.handler = rpc.NewHandler(nil, rpc.NewService(oncrpc.Program{Number: rdmaconfig.Program, Version: rdmaconfig.ProgramVers1}))
@@ -271,8 +276,8 @@ func TestNoReads(t *testing.T) {
 	}
 }
 
-// R295, R296: a client configures each of its connections, by one Call that fits 1024 bytes, before any other; and what
-// goes out after that has the size that the server allowed.
+// R295, R296: a client configures each of its connections by one Call of at most 1024 bytes, before
+// any other Call. Later Calls may have the size that the server allowed.
 func TestConnected(t *testing.T) {
 	p := newPair(t, nil, true)
 	c, err := rdmaio.NewClient(p.client, "here", &rdmaio.ClientConfig{Connected: connconf.Connected(nil)})

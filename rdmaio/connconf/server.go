@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// program is the protocol's; nothing of it is eligible for RDMA (R295).
+// program is the program of the protocol. It has no Bindings: nothing is eligible for RDMA (R295).
 var program = oncrpc.Program{Number: rdmaconfig.Program, Version: rdmaconfig.ProgramVers1}
 
-// align is the alignment that we recommend for opaque data: what XDR has anyway.
+// align is the alignment that we recommend for opaque data: that of XDR.
 const align = 4
 
-// Handler answers the Calls of the protocol, and leaves all others to next. A connection
-// has its new terms before the reply goes out.
+// Handler returns a handler that answers the calls of the protocol and passes all others to next.
+// It sets the terms of the connection before it replies. cfg may be nil.
 func Handler(next rdmaio.Handler, cfg *Config) rdmaio.Handler {
 	svc := rpc.NewService(program) // R293: procedure 0 included
 	svc.Allow = cfg.allow()

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// small returns a function that makes a small call, with values of its own each time, or with some that are used again.
+// small returns a function that makes a small call. Its arguments and results are new each time, or
+// reused if again is set.
 func small(tb testing.TB, again bool) func() {
 	w := newWorld(tb, "mem")
 	svc := rpc.NewService(storeV1)
@@ -40,7 +41,7 @@ func small(tb testing.TB, again bool) func() {
 	return func() { call(&args, &res, &opt) }
 }
 
-// Both ends of a small call, everything counted.
+// A small call allocates no more than this, at both ends together.
 func TestAllocations(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector makes pools forget")
@@ -55,7 +56,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// raw is the same call of the transport alone, by messages that are made already.
+// raw makes the same call over the transport alone, with messages that are encoded already.
 func raw(tb testing.TB) func() {
 	w := newWorld(tb, "mem")
 	answer, err := oncrpc.NewReply(0, oncrpc.Success).AppendBinary(nil)

@@ -11,64 +11,74 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Transport carries calls: *rdmaio.Conn, *rdmaio.Client and *rdmaio.Backchannel do.
+// Transport carries calls. *rdmaio.Conn, *rdmaio.Client and *rdmaio.Backchannel implement it.
 type Transport interface {
-	// XID is one that no call in progress has.
+	// XID returns a transaction ID that no call in progress has.
 	XID() uint32
+	// Call sends a call and waits for its reply.
 	Call(ctx context.Context, call *rdmaio.Call) (*rdmaio.Reply, error)
 }
 
-// ClientConfig configures NewClient. nil is fine: a zero field is the default named with it.
+// ClientConfig configures NewClient. A nil *ClientConfig has the default in every field.
 type ClientConfig struct {
-	// Cred is what the client shows of itself. Default: AUTH_NONE; oncrpc.AuthSysParms.Auth makes another one.
+	// Cred is the credential of all calls. If zero, the default is AUTH_NONE.
+	// oncrpc.AuthSysParms.Auth makes one of AUTH_SYS.
 	Cred oncrpc.OpaqueAuth
 
-	// CheckVerf looks at the verifier of each reply that was accepted; an error fails the call. Default: oncrpc.CheckVerf.
+	// CheckVerf checks the verifier of each accepted reply. If it returns an error, the call fails
+	// with it. If nil, the default is oncrpc.CheckVerf.
 	CheckVerf func(cred, verf *oncrpc.OpaqueAuth) error
 
-	// MaxReply is the size of the largest reply without Options.ReplyBuf, in bytes, header included. If zero, the default is
-	// 512 KiB. If negative, such a reply has to come inline. A call whose results may be longer than what comes inline offers the
-	// server a reply chunk in memory of the connection: as large as the results can be at most (their XDRMaxSize),
-	// or MaxReply if that is less or they have no largest size. So a connection may use its Config.Credits times
-	// MaxReply, and as much again for cancelled calls that the server has not answered. Calls whose results always fit inline, and those with Options.Results, offer none.
+	// MaxReply is the size limit of a reply without Options.ReplyBuf, in bytes, RPC header
+	// included. If zero, the default is 512 KiB. If negative, such a reply must fit inline.
+	//
+	// A call whose results may not fit inline offers the server a reply chunk in memory of the
+	// connection. Its size is the largest that the results can have (their XDRMaxSize), but at most
+	// MaxReply. A connection thus uses up to Config.Credits times MaxReply, and as much again for
+	// cancelled calls that the server has not answered. Calls whose results always fit inline, and
+	// calls with Options.Results, offer none.
 	MaxReply int
 }
 
 // defaultMaxReply is the default of ClientConfig.MaxReply.
 const defaultMaxReply = 512 << 10
 
-// Options are those of one call.
+// Options are the options of one call.
 type Options struct {
-	// Results is memory for the results that the binding makes eligible, in their order, each as large as the largest may be.
-	// The server puts them there by RDMA, and decoded values are parts of it. An empty slice, or none, asks for that
-	// result inline.
+	// Results is memory for the eligible results (Program.Bindings), in their order. Each slice
+	// must be as long as the longest result that may come. The server writes the results there by
+	// RDMA, and the decoded values point into them. A result with an empty slice, or with none,
+	// comes inline.
 	Results [][]byte
 
-	// ReplyBuf is memory for the reply with all other results, its header of ReplyHead bytes included (more if the server's
-	// verifier has a body). Without it ClientConfig.MaxReply is the limit, and with Results what comes inline. Decoded values are
-	// parts of it where it is given; else they have memory of their own.
+	// ReplyBuf is memory for the reply without Results. It includes the RPC header of ReplyHead
+	// bytes, or more if the server's verifier has a body. The decoded values point into it. If nil,
+	// decoded values have memory of their own, and the size of the reply is limited by
+	// ClientConfig.MaxReply; with Results the reply must fit inline.
 	ReplyBuf []byte
 
-	// Cred is for this call instead of ClientConfig.Cred.
+	// Cred is the credential of this call. If nil, the default is ClientConfig.Cred.
 	Cred *oncrpc.OpaqueAuth
 }
 
-// ReplyHead is the size of an RPC reply's header whose verifier has no body (RFC 5531 §9), bytes.
+// ReplyHead is the size in bytes of the header of an RPC reply whose verifier has no body
+// (RFC 5531 §9).
 const ReplyHead = 24
 
-// Client calls the procedures of one version of a program. It is for concurrent use.
+// Client calls the procedures of one version of a program. Its methods may be called concurrently.
 type Client struct {
 	transport Transport
 	program   oncrpc.Program
 	cfg       ClientConfig
 	sites     map[uint32]eligible
-	places    sync.Pool // of *callPlace
+	calls     sync.Pool // of *pooledCall
 }
 
-// eligible is what a binding says of a procedure.
+// eligible has the places of a procedure's arguments and results that are eligible for RDMA.
 type eligible struct{ args, results []xdr.Site }
 
-// NewClient makes a Client over a transport, which stays the caller's to close. cfg may be nil.
+// NewClient returns a Client of a program over a transport. The Client does not close the
+// transport. cfg may be nil.
 func NewClient(t Transport, p oncrpc.Program, cfg *ClientConfig) *Client {
 	c := &Client{transport: t, program: p, sites: make(map[uint32]eligible)}
 	if cfg != nil {
@@ -83,8 +93,8 @@ func NewClient(t Transport, p oncrpc.Program, cfg *ClientConfig) *Client {
 	for _, b := range p.Bindings {
 		c.sites[b.Procedure] = eligible{p.Sites(b.Procedure, false), p.Sites(b.Procedure, true)}
 	}
-	c.places.New = func() any {
-		return &callPlace{
+	c.calls.New = func() any {
+		return &pooledCall{
 			copying: xdr.NewDecoder(nil, nil), aliasing: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}),
 			buf: make([]byte, 0, 512), reply: make([]byte, 512),
 		}
@@ -92,8 +102,8 @@ func NewClient(t Transport, p oncrpc.Program, cfg *ClientConfig) *Client {
 	return c
 }
 
-// callPlace is the memory of one call.
-type callPlace struct {
+// pooledCall is the memory of one call, reused by later calls.
+type pooledCall struct {
 	enc               xdr.Encoder
 	copying, aliasing *xdr.Decoder
 	buf, reply        []byte
@@ -101,11 +111,11 @@ type callPlace struct {
 	call              rdmaio.Call
 }
 
-// keepBytes is how large a buffer is worth keeping for another call.
+// keepBytes is the size of the largest buffer that is kept for a later call.
 const keepBytes = 64 << 10
 
-// release leaves nothing of a call behind.
-func (p *callPlace) release(c *Client) {
+// release clears p and returns it to the pool.
+func (p *pooledCall) release(c *Client) {
 	if b := p.enc.Bytes(); cap(b) > cap(p.buf) && cap(b) <= keepBytes {
 		p.buf = b[:0]
 	}
@@ -114,13 +124,14 @@ func (p *callPlace) release(c *Client) {
 	p.aliasing.Reset(nil)
 	p.head = oncrpc.Message{}
 	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = rdmaio.Message{}, nil, nil, 0
-	c.places.Put(p)
+	c.calls.Put(p)
 }
 
-// Call calls a procedure with args, and decodes its results; nil is void for both. It waits for the reply, or for the
-// end of ctx, as rdmaio.Conn.Call does, whose rules hold for all memory named here. opt may be nil. The error is an *Error.
+// Call calls a procedure with args and decodes its results. Either may be nil, for void; so may
+// opt. Call blocks until the reply has come or ctx is done. The rules of rdmaio.Conn.Call hold for
+// all memory passed here. The error is an *Error.
 func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options) error {
-	p := c.places.Get().(*callPlace)
+	p := c.calls.Get().(*pooledCall)
 	defer p.release(c)
 	ran, err := c.do(ctx, p, proc, args, results, opt)
 	if err == nil {
@@ -131,16 +142,16 @@ func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value,
 	}
 }
 
-// do makes the call; ran says whether the procedure may have run.
-func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, results xdr.Value, opt *Options) (ran bool, err error) {
+// do makes the call. If it fails, ran reports whether the procedure may have run.
+func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, results xdr.Value, opt *Options) (ran bool, err error) {
 	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
 	p.call.ReplyBuf, p.call.MaxReply = p.reply, c.maxReply(results)
 	if opt != nil {
 		if len(opt.Results) > 0 && len(sites.results) == 0 {
-			return false, fmt.Errorf("%w: there is memory for %d results, but Program.Bindings make none of this procedure's eligible", ErrOptions, len(opt.Results))
+			return false, fmt.Errorf("%w: Results has memory for %d results, but Program.Bindings makes no result of this procedure eligible: use ReplyBuf, or set Bindings", ErrOptions, len(opt.Results))
 		}
 		if p.call.Results = opt.Results; len(opt.Results) > 0 {
-			p.call.MaxReply = -1 // what may be long is elsewhere
+			p.call.MaxReply = -1 // the long results go to opt.Results
 		}
 		if opt.ReplyBuf != nil {
 			p.call.ReplyBuf, p.call.MaxReply, dec = opt.ReplyBuf, 0, p.aliasing
@@ -184,10 +195,11 @@ func (c *Client) do(ctx context.Context, p *callPlace, proc uint32, args, result
 	return true, nil
 }
 
-// largestHead is the size of the largest header of a reply: of a verifier with the longest body (RFC 5531 §8.2).
+// largestHead is the size of the largest header of a reply, whose verifier has the longest body
+// (RFC 5531 §8.2).
 const largestHead = ReplyHead + 400
 
-// maxReply returns the rdmaio.Call.MaxReply of a call with these results.
+// maxReply returns the rdmaio.Call.MaxReply for a call with these results.
 func (c *Client) maxReply(results xdr.Value) int {
 	most := c.cfg.MaxReply
 	if results == nil {
@@ -201,8 +213,8 @@ func (c *Client) maxReply(results xdr.Value) int {
 	return most
 }
 
-// encode makes the message of a call.
-func (p *callPlace) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth, args xdr.Value, sites []xdr.Site) error {
+// encode encodes the message of a call into p.call.
+func (p *pooledCall) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth, args xdr.Value, sites []xdr.Site) error {
 	p.head = oncrpc.Message{XID: xid}
 	p.head.Body.Type = oncrpc.Call
 	p.head.Body.Call = oncrpc.CallBody{RPCVers: oncrpc.Version, Prog: c.program.Number, Vers: c.program.Version, Proc: proc, Cred: *cred}

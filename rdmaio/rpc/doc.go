@@ -1,57 +1,76 @@
-// Package rpc calls and serves the procedures of RPC programs over rdmaio: what stands between the
-// types that xdrgen makes and the messages that rdmaio carries.
+// Package rpc calls and serves the procedures of RPC programs over rdmaio. It connects the types
+// that xdrgen generates with the messages that rdmaio carries.
 //
-// A program's version is an [oncrpc.Program], whose parts generated packages have. The constants for the numbers have the names
-// of the .x file in Go's spelling, that of the version behind that of its program: program KV with version KV1 gives Kv
-// and KvKv1, and a procedure KV_GET gives ProcGet. A prefix in the .bind file takes off a part of the names, and a
-// rename gives another one, as here. There is no DDPBindings where the .bind file makes nothing eligible for RDMA:
+// An [oncrpc.Program] describes one version of a program, with constants of the generated package.
+// Their names are those of the .x file in Go's spelling, a version's name behind its program's:
+// program KV with version KV1 gives Kv and KvKv1, and procedure KV_GET gives ProcGet. The .bind
+// file can cut off a prefix or rename a constant, as it does here. If it makes nothing eligible for
+// RDMA, the package has no DDPBindings:
 //
-//	var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
+//	var storeV1 = oncrpc.Program{
+//		Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings(),
+//	}
 //
-// Its Name and Procedures, where they are set, are in errors and logs: "NFS3 GETATTR (100003 v3 proc 1)".
+// Set Program.Name and Program.Procedures to have names in errors and logs, as in "NFS3 GETATTR
+// (100003 v3 proc 1)".
 //
-// A [Client] calls it, over an rdmaio.Conn, Client or Backchannel alike:
+// A [Client] calls the program over an rdmaio.Conn, Client or Backchannel:
 //
 //	files := rpc.NewClient(conn, storeV1, nil)
 //	var res store.WriteRes
 //	err := files.Call(ctx, store.ProcWrite, &store.WriteArgs{Name: name, Data: data}, &res, nil)
 //
-// A [Service] serves it, and a [Handler] of services is what rdmaio.Listen takes, or Config.ReverseHandler:
+// A [Service] serves the program. A [Handler] holds services, and is passed to rdmaio.Listen or set
+// as Config.ReverseHandler. Here write is a func(*rpc.Request, *store.WriteArgs, *store.WriteRes)
+// error:
 //
 //	svc := rpc.NewService(storeV1)
-//	rpc.Handle(svc, store.ProcWrite, func(r *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error { ... })
+//	rpc.Handle(svc, store.ProcWrite, write)
 //	server, err := rdmaio.Listen(ctx, dev, addr, rpc.NewHandler(nil, svc), nil)
 //
-// Arguments and results that are no types of the .x file's own are those of package oncrpc: Void, Uint32 and so on.
+// For arguments and results of XDR's own types use package oncrpc: Void, Uint32 and so on.
 //
 // # Bulk data
 //
-// What the bindings make eligible stays in the memory it is in: the transport moves it by RDMA where
-// it does not fit inline. A caller who names memory in Options.Results finds eligible results there, placed by the
-// server, and the decoded value points into it. A server fetches up to
-// rdmaio.Config.MaxReadBytes for one call, 16 MiB by default, and refuses larger arguments.
+// Data that the bindings make eligible is not copied into the message. If it does not fit inline,
+// the transport moves it by RDMA from the sender's memory to the receiver's. A caller that passes
+// memory in Options.Results gets eligible results there, written by the server, and the decoded
+// value points into it. A server reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by
+// default, and refuses larger arguments.
 //
-// Other results may be as long as ClientConfig.MaxReply, 512 KiB by default, without a size in the caller's code: the connection
-// offers memory for those that may not fit inline, and the decoded value is a copy. Options.ReplyBuf avoids that copy, and the limit.
+// Other results may have up to ClientConfig.MaxReply bytes, 512 KiB by default. The caller need not
+// know their size: the connection offers its own memory for results that may not fit inline, and
+// the decoded value is a copy. Options.ReplyBuf avoids that copy, and its size replaces the limit.
 //
 // # Calls that are sent again
 //
-// A client sends a call again when it lost its connection, and may have the server execute it twice. Where that does harm,
-// put a cache before the handler, and name the procedures that need none:
+// A client whose connection is lost sends its calls again on the next one, so a server may execute
+// a call twice. Where that does harm, put a reply cache before the handler, and name the procedures
+// that do not need it:
 //
 //	svc.Idempotent(store.ProcRead)
-//	server, err := rdmaio.Listen(ctx, dev, addr, rdmaio.CacheReplies(rpc.NewHandler(nil, svc), nil), nil)
+//	handler := rdmaio.CacheReplies(rpc.NewHandler(nil, svc), nil)
+//	server, err := rdmaio.Listen(ctx, dev, addr, handler, nil)
 //
-// # What a failed call means
+// # Errors of a call
 //
-// Every error of Client.Call is an *[Error], which says whether the procedure may have run, and unwraps
-// to the reason: an *oncrpc.ReplyError where the server refused the call, an *rdmaio.CallError where the transport failed, an
-// *xdr.Error where arguments could not be encoded or results not be decoded, oncrpc.ErrVerf.
+// Every error of Client.Call is an *[Error], which reports whether the procedure may have run. It
+// wraps the reason:
 //
-// # What a server answers by itself
+//   - an *oncrpc.ReplyError if the server refused the call;
+//   - an *rdmaio.CallError if the transport failed;
+//   - an *xdr.Error if the arguments cannot be encoded or the results cannot be decoded;
+//   - oncrpc.ErrVerf if the verifier of the reply is not accepted.
 //
-// Procedure 0 of each program, and by RFC 5531 §9: RPC_MISMATCH, PROG_UNAVAIL, PROG_MISMATCH with the versions
-// that there are, PROC_UNAVAIL, GARBAGE_ARGS for what cannot be decoded or has bytes left over, AUTH_ERROR as
-// Service.Allow has it, and SYSTEM_ERR for errors of procedures that have no meaning on the wire. Those are logged, to rdmaio.Config.Logger or else to
-// slog.Default, and are in rdmaio.ServeEnd with the status.
+// # Replies that a Handler makes
+//
+// A Handler answers procedure 0 of each program. As RFC 5531 §9 requires, it answers other calls
+// that no procedure can take:
+//
+//   - RPC_MISMATCH, PROG_UNAVAIL, PROG_MISMATCH with the versions served, PROC_UNAVAIL;
+//   - GARBAGE_ARGS if the arguments cannot be decoded, or bytes follow them;
+//   - AUTH_ERROR if Service.Allow refuses the caller;
+//   - SYSTEM_ERR if the procedure returns an error that oncrpc.Refusal maps to no other status.
+//     Such errors are logged to rdmaio.Config.Logger, or to slog.Default without one, and reported
+//     in rdmaio.ServeEnd.
 package rpc

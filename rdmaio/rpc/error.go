@@ -9,28 +9,32 @@ import (
 
 // Errors for errors.Is.
 var (
-	// ErrOptions: Options do not go with the procedure.
+	// ErrOptions means that Options has fields that the procedure cannot use.
 	ErrOptions = errors.New("rpc: unusable Options")
-	// ErrDrop, returned by a procedure, leaves its call without an answer: see rdmaio.Request.Drop for what that costs.
+	// ErrDrop, returned by a procedure, ends its call without a reply. rdmaio.Request.Drop
+	// describes the cost.
 	ErrDrop = errors.New("rpc: no answer")
-	// ErrPadded: a message came as RDMA_MSGP (rdmaio.Config.Legacy), whose padding generated decoders do not know.
-	ErrPadded = errors.New("rpc: the message has padding between its items")
+	// ErrPadded means that a message was sent as RDMA_MSGP (rdmaio.Config.Legacy). Generated
+	// decoders do not support its padding.
+	ErrPadded = errors.New("rpc: the message was sent as RDMA_MSGP, whose padding generated decoders do not support: turn padding off at the peer")
 )
 
-// Error is why a call failed.
+// Error is the error of a failed call.
 type Error struct {
 	Program, Version, Procedure uint32
 
-	// Name is the procedure as oncrpc.Program.Describe has it: in words where the Program of the Client has names.
+	// Name is the procedure as described by oncrpc.Program.Describe. It has the names that the
+	// Client's Program gives, if any.
 	Name string
 
-	// MayHaveRun says that the server may have executed the procedure, or a part of it. If it is false it has not.
+	// MayHaveRun reports whether the server may have executed the procedure, or a part of it.
+	// If false, the server has not executed it.
 	MayHaveRun bool
 
 	Err error
 }
 
-// Error names the procedure, and tells the reason.
+// Error returns the procedure and the reason.
 func (e *Error) Error() string {
 	name := e.Name
 	if name == "" {
@@ -39,5 +43,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("rpc: %s: %v", name, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A program of a .x file, served and called over TCP: a file is written and read, and its data goes by RDMA from
-// one slice to the other. Errors end the program, to be short.
+// A program of a .x file is served and called over TCP. A file is written and read, and its data
+// moves by RDMA from one slice to the other. Errors end the program, to keep the example short.
 func Example() {
 	must := func(err error) {
 		if err != nil {
@@ -23,7 +23,7 @@ func Example() {
 		}
 	}
 	ctx := context.Background()
-	dev, err := rdmatcp.Open(nil) // a device for both; nil is all defaults
+	dev, err := rdmatcp.Open(nil) // a device for both sides, with all defaults
 	must(err)
 	defer dev.Close()
 	program := oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
@@ -31,7 +31,7 @@ func Example() {
 	var file []byte
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, store.ProcWrite, func(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
-		file = bytes.Clone(args.Data) // a part of the message, which goes
+		file = bytes.Clone(args.Data) // args is valid until the procedure returns
 		res.Count = uint32(len(file))
 		return nil
 	})
@@ -43,7 +43,7 @@ func Example() {
 	must(err)
 	defer server.Close()
 
-	conn, err := rdmaio.NewClient(dev, server.Addr(), nil) // connects when it is called
+	conn, err := rdmaio.NewClient(dev, server.Addr(), nil) // connects at the first call
 	must(err)
 	defer conn.Close()
 	files := rpc.NewClient(conn, program, nil)
@@ -61,7 +61,8 @@ func Example() {
 	// read: 100000 into our own memory: true
 }
 
-// A caller shows who he is, and the server looks at that. What it refuses is told apart from what failed on the way.
+// The client sends a credential, and the server decides by it. The caller can distinguish a refusal
+// from a failure of the transport.
 func ExampleRequest_AuthSys() {
 	dev, err := rdmatcp.Open(nil)
 	if err != nil {
@@ -73,7 +74,7 @@ func ExampleRequest_AuthSys() {
 	rpc.Handle(svc, store.ProcRead, func(r *rpc.Request, _ *store.ReadArgs, res *store.ReadRes) error {
 		who, err := r.AuthSys()
 		if err != nil {
-			return err // the caller is told what is wrong with its credential
+			return err // the caller gets AUTH_BADCRED or AUTH_TOOWEAK
 		}
 		if who.UID != 1000 {
 			return oncrpc.Refused(oncrpc.AuthStatTooWeak)

@@ -10,25 +10,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// HandlerConfig configures NewHandler. nil is fine: a zero field is the default named with it.
+// HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
 type HandlerConfig struct {
-	// Next serves the calls of programs that no Service has. Default: they are answered by PROG_UNAVAIL.
+	// Next serves the calls to programs that no Service serves. If nil, they are answered with
+	// PROG_UNAVAIL.
 	Next rdmaio.Handler
 
-	// Failed is told of each call that was answered by SYSTEM_ERR, with what its procedure, or the encoding of its results, said, and of
-	// each answer that was not sent, with the reason. It must not wait, and r is valid until it returns. With or without it
-	// the former are logged, and are in rdmaio.ServeEnd: see rdmaio.Request.Report.
+	// Failed is called for each call that is answered with SYSTEM_ERR, with the error of its
+	// procedure or of the encoding of its results. It is also called for each reply that was not
+	// sent, with the reason. It must not block. r is valid until it returns. Errors behind
+	// SYSTEM_ERR are also passed to rdmaio.Request.Report, with or without Failed.
 	Failed func(r *Request, err error)
 }
 
-// Handler serves the calls of a set of services. It is an rdmaio.Handler.
+// Handler serves the calls of a set of services. It implements rdmaio.Handler.
 type Handler struct {
 	cfg      HandlerConfig
 	services map[uint32][]*Service // by program
-	places   sync.Pool             // of *place
+	requests sync.Pool             // of *pooledRequest
 }
 
-// NewHandler makes a Handler of services. It panics if two are of the same version of a program. cfg may be nil.
+// NewHandler returns a Handler for services. It panics if two of them have the same program and
+// version. cfg may be nil.
 func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 	h := &Handler{services: make(map[uint32][]*Service)}
 	if cfg != nil {
@@ -42,9 +45,9 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 		}
 		h.services[s.program.Number] = append(h.services[s.program.Number], s)
 	}
-	h.places.New = func() any {
-		p := &place{handler: h, dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}), buf: make([]byte, 0, 256)}
-		p.done = p.over
+	h.requests.New = func() any {
+		p := &pooledRequest{handler: h, dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}), buf: make([]byte, 0, 256)}
+		p.done = p.replyDone
 		return p
 	}
 	return h
@@ -52,12 +55,12 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 
 // ServeRPC implements rdmaio.Handler.
 func (h *Handler) ServeRPC(r *rdmaio.Request) {
-	p := h.places.Get().(*place)
+	p := h.requests.Get().(*pooledRequest)
 	p.rpc = r
 	p.dec.Reset(r.Message)
 	err := p.head.DecodeXDR(p.dec)
 	prog := uint32(0)
-	if len(r.Message) >= 16 { // of a header that does not decode, too
+	if len(r.Message) >= 16 { // also if the header cannot be decoded
 		prog = binary.BigEndian.Uint32(r.Message[12:])
 	}
 	services := h.services[prog]
@@ -68,9 +71,10 @@ func (h *Handler) ServeRPC(r *rdmaio.Request) {
 	}
 	var refusal *oncrpc.ReplyError
 	switch call := &p.head.Body.Call; {
-	case len(r.Message) >= 12 && binary.BigEndian.Uint32(r.Message[8:]) != oncrpc.Version: // whose header may be another one
+	// Another version of RPC may have another header, so whether it was decoded does not matter.
+	case len(r.Message) >= 12 && binary.BigEndian.Uint32(r.Message[8:]) != oncrpc.Version:
 		refusal = &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}}
-	case err != nil: // RFC 8166 §4.5.2: the transport's part was right (R328)
+	case err != nil: // RFC 8166 §4.5.2: the transport header was valid (R328)
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
@@ -86,9 +90,10 @@ func (h *Handler) ServeRPC(r *rdmaio.Request) {
 	p.finish(refusal, nil)
 }
 
-// Idempotent reports whether a procedure may be executed twice: Service.Idempotent named it, or there is none to execute.
-// rdmaio.CacheReplies asks it, so that a cache before this Handler keeps the replies of all other procedures only.
-// For programs that no Service has HandlerConfig.Next is asked, if it has a method like this; else the answer is no.
+// Idempotent reports whether a call may be executed twice, because its procedure was passed to
+// Service.Idempotent or because there is no such procedure. rdmaio.CacheReplies calls it and keeps
+// only the replies of other procedures. For programs that no Service serves it returns the result
+// of the same method of HandlerConfig.Next, or false if Next has none.
 func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 	services := h.services[program]
 	if len(services) == 0 && h.cfg.Next != nil {
@@ -102,10 +107,10 @@ func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 			return s.idempotent[procedure]
 		}
 	}
-	return true // the answer is PROG_UNAVAIL, PROG_MISMATCH or PROC_UNAVAIL
+	return true // the reply is PROG_UNAVAIL, PROG_MISMATCH or PROC_UNAVAIL
 }
 
-// versions is the range of those that there are.
+// versions returns the range from the lowest to the highest version of the services.
 func versions(services []*Service) oncrpc.VersionRange {
 	r := oncrpc.VersionRange{Low: services[0].program.Version, High: services[0].program.Version}
 	for _, s := range services[1:] {

@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 )
 
-// R288: a cache of replies before a Handler keeps those of procedures that are not idempotent, and no others.
+// R288: a reply cache before a Handler keeps the replies of procedures that are not idempotent, and
+// no others.
 func TestIdempotent(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := newService()
@@ -39,7 +40,7 @@ func TestIdempotent(t *testing.T) {
 	}
 }
 
-// A Handler asks the one behind it about programs that it does not have.
+// A Handler returns Idempotent of HandlerConfig.Next for programs that it does not serve.
 func TestIdempotentNext(t *testing.T) {
 	svc := newService()
 	svc.Idempotent(store.ProcRead)

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A procedure that leaves its results as they are answers with their zero value, not with what the call before got.
+// A procedure that does not set its results answers with their zero value, not with the results of
+// an earlier call.
 func TestResultsBeginAtZero(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
@@ -38,13 +39,14 @@ func TestResultsBeginAtZero(t *testing.T) {
 	}
 }
 
-// RFC 5531 §12.1: procedure 0 may always be called, whatever Allow says and whatever the caller shows of itself. All others
-// need a credential that is strong enough: AUTH_SHORT is one that no server here has given.
+// RFC 5531 §12.1: procedure 0 may always be called, whatever Allow returns and with any credential.
+// All others need a credential that Allow accepts. The default refuses AUTH_SHORT, which no server
+// here issues.
 func TestWhoMayCall(t *testing.T) {
 	short := oncrpc.OpaqueAuth{Flavor: oncrpc.AuthShort, Body: []byte("abcd")}
 	for name, allow := range map[string]func(*rpc.Request) error{
 		"default": nil,
-		"nobody":  func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) },
+		"none":    func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) },
 	} {
 		w := newWorld(t, "mem")
 		svc := newService()
@@ -62,7 +64,7 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// padded answers with a message by RDMA_MSGP.
+// padded is a Transport whose replies were sent as RDMA_MSGP.
 type padded struct{}
 
 func (padded) XID() uint32 { return 1 }
@@ -72,7 +74,8 @@ func (padded) Call(context.Context, *rdmaio.Call) (*rdmaio.Reply, error) {
 	return &rdmaio.Reply{Message: append(m, 0, 0, 0, 0, 0, 0, 0, 9), Padding: rdmaio.Padding{Align: 4, Threshold: 256}}, nil
 }
 
-// Generated decoders do not know the pads of RDMA_MSGP: a padded reply is an error, a padded call GARBAGE_ARGS.
+// Generated decoders do not support the padding of RDMA_MSGP: a padded reply is an error, and a
+// padded call is answered with GARBAGE_ARGS.
 func TestPadded(t *testing.T) {
 	var res store.WriteRes
 	var e *rpc.Error

@@ -16,10 +16,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// bogus refuses a call as nobody may.
+// bogus is a refusal with an invalid status.
 var bogus = &oncrpc.ReplyError{Accept: 99}
 
-// What procedures and their absence lead to, as the caller sees it (RFC 5531 §9; R328).
+// The caller gets the refusal that RFC 5531 §9 has for each error of a procedure, and for
+// procedures, versions and programs that are not served (R328).
 func TestRefusals(t *testing.T) {
 	outcomes := []struct {
 		name string
@@ -80,7 +81,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%#v (-want +got)\n%s", e, diff)
 			}
 			if (told != nil) != tt.told {
-				t.Errorf("the server was told %v", told)
+				t.Errorf("the server's Failed function got %v", told)
 			}
 			if err := rpc.NewClient(w.dial(nil), storeV1, nil).Call(context.Background(), 0, nil, nil, nil); err != nil {
 				t.Errorf("procedure 0 afterwards: %v", err)
@@ -89,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Messages that no client of this package sends.
+// The server answers messages that no client of this package sends.
 func TestBadCalls(t *testing.T) {
 	w := newWorld(t, "mem")
 	w.serve(rpc.NewHandler(nil, newService()), nil)
@@ -125,7 +126,7 @@ func TestBadCalls(t *testing.T) {
 	exchange(t, rpc.NewClient(conn, storeV1, nil), true)
 }
 
-// reply answers each call with a message that is made of it.
+// reply answers each call with a message that it makes from the call.
 func reply(with func(xid uint32) []byte) rdmaio.Handler {
 	return rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		xid, _, _ := oncrpc.Peek(r.Message)
@@ -133,7 +134,7 @@ func reply(with func(xid uint32) []byte) rdmaio.Handler {
 	})
 }
 
-// Replies that the client does not take; the procedure may have run.
+// The client refuses invalid replies, and reports that the procedure may have run.
 func TestBadReplies(t *testing.T) {
 	success := func(verf oncrpc.OpaqueAuth, results ...byte) func(uint32) []byte {
 		return func(xid uint32) []byte {
@@ -187,7 +188,8 @@ func TestBadReplies(t *testing.T) {
 	}
 }
 
-// Who calls is known by what he shows, and a verifier may be checked by others than us.
+// A server decides by the credential of a call, and ClientConfig.CheckVerf checks the verifier of
+// the reply.
 func TestAuth(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
@@ -237,7 +239,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// Errors before anything was sent.
+// Errors found before anything is sent report that the procedure has not run.
 func TestNotSent(t *testing.T) {
 	w := newWorld(t, "mem")
 	w.serve(rpc.NewHandler(nil, newService()), nil)
@@ -268,7 +270,8 @@ func TestNotSent(t *testing.T) {
 	exchange(t, c, true)
 }
 
-// ERR_CHUNK at the caller comes with the causes that are possible for this call, with the sizes, and with no others.
+// An error for ERR_CHUNK lists the causes that are possible for this call, with the sizes, and no
+// others.
 func TestNoRoom(t *testing.T) {
 	w := newWorld(t, "mem")
 	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{MaxReadBytes: 10_000})
@@ -285,20 +288,28 @@ func TestNoRoom(t *testing.T) {
 		not       string
 	}{
 		"reply, no room": {
-			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{ReplyBuf: make([]byte, 100)}, rdmaio.RefusedError{ReplyRoom: 4096 - 28},
-			[]string{"longer than the 4068 bytes that come inline"}, "read chunks",
+			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{ReplyBuf: make([]byte, 100)},
+			rdmaio.RefusedError{ReplyRoom: 4096 - 28},
+			[]string{"longer than the 4068 bytes that come inline"},
+			"read chunks",
 		},
 		"reply, little room": {
 			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{ReplyBuf: make([]byte, 8000)},
-			rdmaio.RefusedError{ReplyRoom: 8000, ReplyChunk: true}, []string{"longer than the 8000 bytes of ReplyBuf"}, "read chunks",
+			rdmaio.RefusedError{ReplyRoom: 8000, ReplyChunk: true},
+			[]string{"longer than the 8000 bytes of ReplyBuf"},
+			"read chunks",
 		},
 		"result": {
 			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{Results: [][]byte{make([]byte, 7000)}},
-			rdmaio.RefusedError{ReplyRoom: 4096 - 28 - 24, Results: 1}, []string{"longer than its place among the 1 of Results"}, "read chunks",
+			rdmaio.RefusedError{ReplyRoom: 4096 - 28 - 24, Results: 1},
+			[]string{"longer than its place among the 1 of Results"},
+			"read chunks",
 		},
 		"arguments": {
 			store.ProcWrite, &store.WriteArgs{Data: pattern(10_001)}, new(store.WriteRes), nil,
-			rdmaio.RefusedError{ReplyRoom: 4096 - 28, ReadBytes: 10_001, ReadChunks: 1}, []string{"10001 bytes of 1 read chunk", "Config.MaxReadBytes"}, "Results",
+			rdmaio.RefusedError{ReplyRoom: 4096 - 28, ReadBytes: 10_001, ReadChunks: 1},
+			[]string{"10001 bytes of 1 read chunk", "Config.MaxReadBytes"},
+			"Results",
 		},
 	} {
 		err := c.Call(context.Background(), tt.proc, tt.args, tt.res, tt.opt)
@@ -318,12 +329,13 @@ func TestNoRoom(t *testing.T) {
 			}
 		}
 		if strings.Contains(err.Error(), tt.not) {
-			t.Errorf("%s: names what cannot be the cause, %q: %v", name, tt.not, err)
+			t.Errorf("%s: names %q, an impossible cause: %v", name, tt.not, err)
 		}
 	}
 }
 
-// Calls that get no answer end with their context; a panic costs the connection and not the program.
+// A call without an answer ends with its context. A panic of a procedure ends the connection, but
+// not the program.
 func TestNoAnswer(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)

@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 )
 
-// What a reply chunk costs that is offered and not used, and one that is: docs/adr/0046-unbounded-replies.md.
+// The cost of a reply chunk that is offered and not used, and of one that is used:
+// docs/adr/0046-unbounded-replies.md.
 func BenchmarkMaxReply(b *testing.B) {
 	for _, provider := range []string{"mem", "rdmatcp"} {
 		for _, entries := range []int{1, 2000} {

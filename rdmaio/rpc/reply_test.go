@@ -27,7 +27,7 @@ const (
 	listEntry = 24
 )
 
-// lists serves lists as long as its entries says.
+// lists serves lists of the length in its field entries.
 type lists struct {
 	entries atomic.Int64
 	hold    chan struct{} // if set, each call waits for a value
@@ -50,7 +50,7 @@ func (l *lists) service() *rpc.Service {
 	return svc
 }
 
-// isList checks a list of n.
+// isList returns an error if got is not the list of n entries.
 func isList(got rpcbind.Mappings, n int) error {
 	if len(got) != n {
 		return fmt.Errorf("%d entries came, want %d", len(got), n)
@@ -70,7 +70,7 @@ func overBoth(t *testing.T, f func(t *testing.T, w *world)) {
 	}
 }
 
-// settled waits until no Call of a connection is left, and no region is in use but as many as are kept.
+// settled waits until no Call of the connection is left and at most the kept regions are in use.
 func settled(t *testing.T, c *rdmaio.Conn, most uint64) {
 	t.Helper()
 	var st rdmaio.Stats
@@ -83,7 +83,8 @@ func settled(t *testing.T, c *rdmaio.Conn, most uint64) {
 	t.Errorf("%d Calls in flight, %d abandoned, %d bytes of buffers, want %d at most", st.InFlight, st.Abandoned, st.BufferBytes, most)
 }
 
-// RFC 8166 §4.3.3 (R96): results of any length up to the limit come without a size in the caller's code.
+// RFC 8166 §4.3.3 (R96): results of any length up to the limit arrive without a size set by the
+// caller.
 func TestGrowingResults(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := new(lists)
@@ -110,8 +111,8 @@ func TestGrowingResults(t *testing.T) {
 	})
 }
 
-// A reply up to ClientConfig.MaxReply comes, and a longer one is refused: the error says which limit, on which side, how large it
-// is and what raises it.
+// A reply of ClientConfig.MaxReply bytes arrives, and a longer one is refused. The error has the
+// limit, its side, its size and how to raise it.
 func TestMaxReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := new(lists)
@@ -169,7 +170,8 @@ type unlimited struct{ store.WriteRes }
 
 func (*unlimited) XDRMaxSize() {} // hides that of WriteRes
 
-// Only calls whose results may be longer than what comes inline offer a chunk for them, and as large a one as they need.
+// Only calls whose results may not fit inline offer a chunk for them, as large as the results can
+// be.
 func TestReplyChunkOffered(t *testing.T) {
 	w := newWorld(t, "mem")
 	rooms := make(chan int, 1)
@@ -227,7 +229,7 @@ func TestReplyChunkOffered(t *testing.T) {
 	}
 }
 
-// A reply in the chunk that ends early, or says nothing of use, is an error of that call alone.
+// A truncated or invalid reply in the reply chunk fails only its own call.
 func TestBrokenLongReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		full := make(rpcbind.Mappings, 500)
@@ -260,8 +262,8 @@ func TestBrokenLongReply(t *testing.T) {
 	})
 }
 
-// R289, R291: memory that was offered for the reply of a cancelled call stays out of use until the reply came, does no harm
-// then, and comes back.
+// R289, R291: memory offered for the reply of a cancelled call is not reused until the reply has
+// arrived. The late reply does no harm, and the memory is then free.
 func TestCancelledLongReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := &lists{hold: make(chan struct{}), called: make(chan struct{})}
@@ -304,7 +306,8 @@ func TestCancelledLongReply(t *testing.T) {
 	})
 }
 
-// A connection that ends while replies are awaited gives the memory offered for them back; Close finds nothing in use.
+// A connection that ends while replies are awaited frees the memory offered for them; Close finds
+// none in use.
 func TestLostWithLongReply(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		l := &lists{hold: make(chan struct{}), called: make(chan struct{})}
@@ -345,8 +348,8 @@ func TestLostWithLongReply(t *testing.T) {
 	})
 }
 
-// Many calls at a time, patient ones and others, with replies of all lengths: none gets another's reply, and the memory is
-// bounded by MaxReply for each credit.
+// Many calls at a time, patient ones and others, with replies of all lengths: none gets another's
+// reply, and the memory is bounded by MaxReply for each credit.
 func TestConcurrentLongReplies(t *testing.T) {
 	overBoth(t, func(t *testing.T, w *world) {
 		svc := rpc.NewService(listV4)

@@ -19,8 +19,9 @@ var namedV1 = oncrpc.Program{
 	Name: "STORE1", Procedures: map[uint32]string{store.ProcRead: "READ"},
 }
 
-// An error of a procedure, and a result that cannot be encoded, are logged without any configuration, with the procedure in words, and
-// are in ServeEnd with the accept status; what the caller did wrong is in ServeEnd only.
+// An error of a procedure, and a result that cannot be encoded, are logged without any
+// configuration, with the procedure's name. ServeEnd has them with the accept status. Errors of the
+// caller are in ServeEnd only.
 func TestReported(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		for _, tt := range []struct {

@@ -10,33 +10,37 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Request is what a procedure can know of a call besides its arguments. It may be used as long as those.
+// Request describes a call to the procedure that serves it. It is valid as long as the arguments
+// are.
 type Request struct {
 	rpc   *rdmaio.Request
 	head  oncrpc.Message
 	after func(error)
 }
 
-// Context ends with the connection: there is nobody left to answer.
+// Context returns a context that is done when the connection ends and the call can no longer be
+// answered.
 func (r *Request) Context() context.Context { return r.rpc.Context() }
 
-// Conn is the connection that the call came on, for calls in the other direction.
+// Conn returns the connection that the call came on. It can be used for calls in the other
+// direction.
 func (r *Request) Conn() *rdmaio.Conn { return r.rpc.Conn() }
 
-// XID is the call's.
+// XID returns the transaction ID of the call.
 func (r *Request) XID() uint32 { return r.head.XID }
 
-// Procedure is its number.
+// Procedure returns the number of the procedure.
 func (r *Request) Procedure() uint32 { return r.head.Body.Call.Proc }
 
-// Cred and Verf are what the caller shows of itself. To keep them, copy their bodies.
+// Cred returns the credential of the call. To keep it, copy its body.
 func (r *Request) Cred() *oncrpc.OpaqueAuth { return &r.head.Body.Call.Cred }
 
-// Verf is the call's verifier.
+// Verf returns the verifier of the call. To keep it, copy its body.
 func (r *Request) Verf() *oncrpc.OpaqueAuth { return &r.head.Body.Call.Verf }
 
-// AuthSys decodes an AUTH_SYS credential, into memory of its own. Nothing in it is proved. The error of one that
-// is malformed, or of another flavour, may be returned by the procedure: the caller is told AUTH_BADCRED or AUTH_TOOWEAK.
+// AuthSys decodes an AUTH_SYS credential into new memory. AUTH_SYS proves nothing: the caller can
+// claim any user. If the credential is malformed or has another flavour, the procedure can return
+// the error, and the caller gets AUTH_BADCRED or AUTH_TOOWEAK.
 func (r *Request) AuthSys() (*oncrpc.AuthSysParms, error) {
 	p, err := oncrpc.ParseAuthSys(r.Cred())
 	switch {
@@ -48,16 +52,20 @@ func (r *Request) AuthSys() (*oncrpc.AuthSysParms, error) {
 	return nil, errors.Join(oncrpc.Refused(oncrpc.AuthStatBadCred), err)
 }
 
-// Room tells how large results may be: what is there for each eligible one, in their order, and how large the reply may be without them,
-// its header of ReplyHead bytes included. Larger replies cost the caller an error. See rdmaio.Request.
+// Room returns the size limits of the results, in bytes: the length of the memory for each eligible
+// result, in their order, and the size of the reply without those, its header of ReplyHead bytes
+// included. If the results are larger, the caller gets an error. See rdmaio.Request.Places and
+// ReplyRoom.
 func (r *Request) Room() (results []int, reply int) { return r.rpc.Places(), r.rpc.ReplyRoom() }
 
-// AfterReply has f called once the memory that the results point to is not sent from any more: with nil when the
-// reply was handed over, or the reason why not. f must not wait, and it runs after the procedure, with r still valid.
-func (r *Request) AfterReply(f func(error)) { r.after = f }
+// AfterReply registers f, which is called once the transport no longer uses the memory that the
+// results point to. err is nil if the reply was handed to the transport, or else says why not. f
+// runs after the procedure, while r is still valid, and must not block. A later AfterReply replaces
+// f.
+func (r *Request) AfterReply(f func(err error)) { r.after = f }
 
-// place is the memory of one call at a server.
-type place struct {
+// pooledRequest is the memory of one call at a server, reused by later calls.
+type pooledRequest struct {
 	Request
 	handler *Handler
 	proc    *procedure
@@ -66,11 +74,11 @@ type place struct {
 	enc     xdr.Encoder
 	buf     []byte
 	answer  oncrpc.Message
-	done    func(error) // over, bound once
+	done    func(error) // replyDone, bound once
 }
 
-// serve runs a call of a service.
-func (p *place) serve(s *Service) {
+// serve runs the call if s has the procedure and allows the caller to call it.
+func (p *pooledRequest) serve(s *Service) {
 	proc := s.procedures[p.Procedure()]
 	switch {
 	case proc == nil:
@@ -86,9 +94,9 @@ func (p *place) serve(s *Service) {
 	proc.serve(p)
 }
 
-// arguments decodes them; if that fails the call is answered, and false returned. What came by chunk must be an item
-// that begins in them, of that length (R53).
-func (p *place) arguments(args xdr.Value) bool {
+// arguments decodes the arguments. If that fails, it answers the call and returns false. Each read
+// chunk must be one item of the arguments, from its start to its end (R53).
+func (p *pooledRequest) arguments(args xdr.Value) bool {
 	p.dec.ExpectAt(uint64(p.dec.Offset()), p.rpc.Placed)
 	err := args.DecodeXDR(p.dec)
 	if err == nil {
@@ -101,8 +109,9 @@ func (p *place) arguments(args xdr.Value) bool {
 	return false
 }
 
-// finish answers; p must not be used afterwards.
-func (p *place) finish(err error, res xdr.Value) {
+// finish answers the call with res, or with the refusal that err calls for. p must not be used
+// afterwards.
+func (p *pooledRequest) finish(err error, res xdr.Value) {
 	if err == nil {
 		if err = p.encode(res); err == nil {
 			p.send()
@@ -115,15 +124,16 @@ func (p *place) finish(err error, res xdr.Value) {
 		return
 	}
 	refusal := &oncrpc.ReplyError{Accept: oncrpc.SystemErr}
-	var other *Error // of a call that the procedure made: what another server refused says nothing of this one
+	// An *Error is of a call that the procedure made: the refusal of another server is not ours.
+	var other *Error
 	if !errors.As(err, &other) {
 		refusal = oncrpc.Refusal(err)
 	}
 	p.enc.Reset(p.buf[:0])
-	if bad := refusal.Message(p.head.XID).EncodeXDR(&p.enc); bad != nil { // the procedure made one that there is not
+	if bad := refusal.Message(p.head.XID).EncodeXDR(&p.enc); bad != nil { // its fields are invalid
 		refusal, err = &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, errors.Join(bad, err)
 		p.enc.Reset(p.buf[:0])
-		_ = refusal.Message(p.head.XID).EncodeXDR(&p.enc) // of six words
+		_ = refusal.Message(p.head.XID).EncodeXDR(&p.enc) // cannot fail
 	}
 	if refusal.Accept == oncrpc.SystemErr {
 		if p.handler.cfg.Failed != nil {
@@ -134,8 +144,8 @@ func (p *place) finish(err error, res xdr.Value) {
 	p.send()
 }
 
-// describe returns the procedure in words.
-func (p *place) describe() string {
+// describe returns the program and procedure for a message.
+func (p *pooledRequest) describe() string {
 	call := &p.head.Body.Call
 	program := &oncrpc.Program{Number: call.Prog, Version: call.Vers}
 	for _, s := range p.handler.services[call.Prog] {
@@ -146,8 +156,8 @@ func (p *place) describe() string {
 	return program.Describe(call.Proc)
 }
 
-// encode makes the reply with the results.
-func (p *place) encode(res xdr.Value) error {
+// encode encodes the reply with the results into p.enc.
+func (p *pooledRequest) encode(res xdr.Value) error {
 	p.enc.Reset(p.buf[:0])
 	p.answer = oncrpc.Message{XID: p.head.XID}
 	p.answer.Body.Type = oncrpc.Reply
@@ -158,12 +168,12 @@ func (p *place) encode(res xdr.Value) error {
 	return res.EncodeXDR(&p.enc)
 }
 
-func (p *place) send() {
+func (p *pooledRequest) send() {
 	p.rpc.Reply(rdmaio.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}, p.done)
 }
 
-// over is what the transport calls when it is done with the memory of a reply.
-func (p *place) over(err error) {
+// replyDone is called by the transport when it no longer uses the memory of the reply.
+func (p *pooledRequest) replyDone(err error) {
 	if err != nil && p.handler.cfg.Failed != nil {
 		p.handler.cfg.Failed(&p.Request, err)
 	}
@@ -173,8 +183,8 @@ func (p *place) over(err error) {
 	p.release()
 }
 
-// release lets another call have the place.
-func (p *place) release() {
+// release clears p and returns it to the pool.
+func (p *pooledRequest) release() {
 	if p.values != nil {
 		p.values.release()
 	}
@@ -185,5 +195,5 @@ func (p *place) release() {
 	p.dec.Reset(nil)
 	p.Request = Request{}
 	p.proc, p.values = nil, nil
-	p.handler.places.Put(p)
+	p.handler.requests.Put(p)
 }

@@ -52,7 +52,7 @@ func newWorld(t testing.TB, provider string) *world {
 	return w
 }
 
-// closes has something closed with the test.
+// closes closes c at the end of the test.
 func (w *world) closes(f func() error) {
 	w.t.Cleanup(func() {
 		if err := f(); err != nil {
@@ -81,7 +81,7 @@ func (w *world) dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	return c
 }
 
-// files is a store whose Reads return what was written last.
+// files is a store whose Reads return the data of the last Write.
 type files struct {
 	mu   sync.Mutex
 	data []byte
@@ -160,7 +160,7 @@ func exchange(t *testing.T, c *rpc.Client, chunks bool) {
 	}
 }
 
-// All shapes of messages, over a connection, a client and a backchannel.
+// Messages of all shapes arrive over a connection, a client and a backchannel.
 func TestTransports(t *testing.T) {
 	for _, provider := range []string{"mem", "rdmatcp"} {
 		t.Run(provider, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// Memory that calls use in turn never mixes them up.
+// Concurrent calls that share pooled memory get their own results.
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := rpc.NewService(storeV1)
@@ -219,7 +219,8 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// The function of AfterReply runs once, when the memory is the procedure's again, with the reason if the reply did not get out.
+// The function passed to AfterReply runs once, when the memory of the results is no longer in use.
+// If the reply was not sent, it gets the reason.
 func TestAfterReply(t *testing.T) {
 	w := newWorld(t, "mem")
 	after := make(chan error, 2)
