@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// isPublic reports whether other modules can import the package at an import path, or at a path from
-// the module's root.
+// isPublic reports whether other modules can import the package at an import path, or at a path
+// from the module's root.
 func isPublic(path string) bool { return !slices.Contains(strings.Split(path, "/"), "internal") }
 
 // exported reports the exported declarations of a file of a public package that name an internal

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4): which of the two tells how a
-// universal address is written.
+// Network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4). They determine the form of
+// the universal address.
 const (
 	NetIDRDMA  = "rdma"  // IPv4
 	NetIDRDMA6 = "rdma6" // IPv6
