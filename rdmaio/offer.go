@@ -102,7 +102,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 			return err
 		}
 	}
-	// RFC 8166 §4.3.3: there is a reply chunk if the largest reply does not come inline, with the lists
+	// RFC 8166 §4.3.3: a reply chunk is due if the largest reply does not come inline with the lists
 	// that it returns; R96
 	n := call.MaxReply
 	if n == 0 {
