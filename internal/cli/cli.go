@@ -1,4 +1,4 @@
-// Package cli is what the commands have in common in reading their command lines.
+// Package cli holds the parts of reading a command line that the commands share.
 package cli
 
 import (
@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Long gives long flags written with one dash, which is how they are documented, the two that
-// the parser wants. Short flags whose letter is in attached may have their value behind them, as with a C compiler.
+// Long gives long flags written with one dash, which is how they are documented, the two that the
+// parser wants. Short flags whose letter is in attached may have their value behind them, as with a
+// C compiler.
 func Long(args []string, attached string) []string {
 	out := make([]string, 0, len(args))
 	for i, a := range args {
@@ -25,7 +26,8 @@ func Long(args []string, attached string) []string {
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// WantsHelp finds the wish for help in a command line, and on what; no words at all are one.
+// WantsHelp reports whether a command line asks for help, and returns the topic. An empty command
+// line asks for the main help, whose topic is empty.
 func WantsHelp(args []string) (topic string, ok bool) {
 	if len(args) == 0 {
 		return "", true
@@ -47,7 +49,8 @@ func WantsHelp(args []string) (topic string, ok bool) {
 	return "", false
 }
 
-// Summary finds the line of the main help on a command: two spaces, its name, and what it does.
+// Summary returns what the main help says about a command, from the line that begins with two
+// spaces and its name. It returns "" if there is no such line.
 func Summary(mainHelp, command string) string {
 	for line := range strings.Lines(mainHelp) {
 		if rest, ok := strings.CutPrefix(line, "  "+command+" "); ok {
@@ -57,12 +60,19 @@ func Summary(mainHelp, command string) string {
 	return ""
 }
 
-// IsTerminal reports whether w, a file or anything else, is a terminal.
+// IsTerminal reports whether w is a terminal. It reports false for everything that is not an
+// *os.File, and on systems other than Linux, the BSDs, macOS and Windows.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	// f.Fd would switch the file to blocking mode.
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	terminal := false
+	err = conn.Control(func(fd uintptr) { terminal = isTerminal(fd) })
+	return err == nil && terminal
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func TestLong(t *testing.T) {
 		"-P 2 -remote":   "-P 2 --remote",
 	} {
 		if got := strings.Join(Long(strings.Fields(in), "ID"), " "); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
+			t.Errorf("Long(%q): found %q, expected %q", in, got, want)
 		}
 	}
 }
@@ -32,26 +33,34 @@ func TestWantsHelp(t *testing.T) {
 			got = "help: " + topic
 		}
 		if got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+			t.Errorf("WantsHelp(%q): found %q, expected %q", in, got, want)
 		}
 	}
 }
 
 func TestIsTerminal(t *testing.T) {
-	f, err := os.CreateTemp(t.TempDir(), "")
+	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if IsTerminal(f) || IsTerminal(new(strings.Builder)) {
-		t.Error("neither is one")
+	defer file.Close()
+	// The null device is a character device, as terminals are.
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	terminal, err := os.Open("/dev/ptmx") // a pseudo-terminal, which needs no terminal around the test
+	defer null.Close()
+	for name, w := range map[string]io.Writer{"a file": file, os.DevNull: null, "a strings.Builder": new(strings.Builder)} {
+		if IsTerminal(w) {
+			t.Errorf("%s is taken for a terminal", name)
+		}
+	}
+	terminal, err := os.Open("/dev/ptmx") // a pseudo-terminal, so that the test needs no terminal around it
 	if err != nil {
 		t.Skip("this system has no /dev/ptmx")
 	}
 	defer terminal.Close()
 	if !IsTerminal(terminal) {
-		t.Error("a pseudo-terminal is one")
+		t.Error("a pseudo-terminal is not recognized")
 	}
 }

@@ -1,0 +1,8 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package cli
+
+import "syscall"
+
+// getTermios is the ioctl request that reads the settings of a terminal.
+const getTermios = syscall.TIOCGETA

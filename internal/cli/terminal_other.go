@@ -1,0 +1,5 @@
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd || windows)
+
+package cli
+
+func isTerminal(uintptr) bool { return false }
