@@ -44,7 +44,7 @@ func TestLongReplyIsNamed(t *testing.T) {
 			go func() {
 				defer close(done)
 				if p.Accept(ln, nil) {
-					if m := p.Message(5 * time.Second); m != nil {
+					if m := p.Message(peertest.Patience); m != nil {
 						p.Send(append(bytes.Clone(m[:4]), make([]byte, 2000)...))
 					}
 				}
@@ -80,7 +80,7 @@ func TestRefusedReadIsNamed(t *testing.T) {
 		for range causeRounds {
 			p := w.DialRaw(t)
 			p.Send(peertest.Bytes(t, msg(""))) // once it is answered the connection is up, and its end an event
-			if p.Message(5*time.Second) == nil {
+			if p.Message(peertest.Patience) == nil {
 				t.Fatal("a good Call was not answered")
 			}
 			chunk := p.Offer(64, verbs.AccessRemoteRead)

@@ -43,7 +43,7 @@ func creditField(t *testing.T, w *rdmaiotest.World) {
 	} {
 		for _, want := range []uint32{1, 2, 4, 5, 0xffff, 0xffffffff, 0} {
 			p.Send(peertest.Bytes(t, fmt.Sprintf("cafe0001 00000001 %08x", want)+c.rest))
-			got := p.Message(2 * time.Second)
+			got := p.Message(peertest.Patience)
 			if len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
 				t.Fatalf("%s: answer %v", c.name, got)
 			}
@@ -63,7 +63,7 @@ func TestCreditRequest(t *testing.T) {
 			_, err := c.Call(context.Background(), nullCall(9, 40))
 			done <- err
 		}()
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		if len(got) < 68 || binary.BigEndian.Uint32(got[8:]) != uint32(credits) {
 			t.Errorf("of %d credits: Call %v", credits, got)
 		}
@@ -172,7 +172,7 @@ func TestChunkOver32Bits(t *testing.T) {
 	p := w.DialRaw(t)
 	seg := fmt.Sprintf("%08x %08x %016x ", 1, most, 0)
 	p.Send(peertest.Bytes(t, head+"00000000 00000000 00000001 00000002 "+seg+seg+"00000000 00000001 00000003 "+seg+seg+seg+goodCall))
-	if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != 0 {
+	if got := p.Message(peertest.Patience); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != 0 {
 		t.Fatalf("answer %v", got)
 	}
 	if got := <-places; len(got) != 1 || uint64(got[0]) != min(2*most, math.MaxInt) {
@@ -207,7 +207,7 @@ func positionZero(t *testing.T, w *rdmaiotest.World) {
 		{"on both sides of another chunk", part(0, 0, 36) + part(40, 0, 4) + part(0, 36, 4), 4},
 	} {
 		p.Send(peertest.Bytes(t, nomsg(c.reads)))
-		if got := p.Message(2 * time.Second); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
+		if got := p.Message(peertest.Patience); len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
 			t.Errorf("%s: answer %v", c.name, got)
 		}
 	}

@@ -124,7 +124,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 			key, at := fmt.Sprintf("%08x", o.RKey()), fmt.Sprintf("%016x", o.RemoteAddr())
 			before := calls
 			p.Send(peertest.Bytes(t, c.msg(key, at)))
-			wait := 2 * time.Second
+			wait := peertest.Patience
 			if c.want == dropped || c.want == brokenEnd {
 				wait = 5 * time.Millisecond
 			}
@@ -151,7 +151,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 			case brokenEnd:
 				select {
 				case <-p.Lost:
-				case <-time.After(2 * time.Second):
+				case <-time.After(peertest.Patience):
 					t.Fatal("the connection goes on")
 				}
 			}
@@ -162,7 +162,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 				return
 			}
 			p.Send(peertest.Bytes(t, msg("")))
-			if got := p.Message(2 * time.Second); len(got) < 28+24 {
+			if got := p.Message(peertest.Patience); len(got) < 28+24 {
 				t.Errorf("the next good Call was answered with %v", got)
 			}
 		})
@@ -217,7 +217,7 @@ func TestErrorFlood(t *testing.T) {
 		answered := 0
 		for range 200 {
 			p.Send(peertest.Bytes(t, msg(rd(41, "00000001", 8, "0000000000000000"))))
-			if got := p.Message(5 * time.Second); len(got) != 20 {
+			if got := p.Message(peertest.Patience); len(got) != 20 {
 				break
 			}
 			answered++
@@ -254,7 +254,7 @@ func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply f
 		if !p.Accept(ln, nil) {
 			return
 		}
-		if call := p.Message(2 * time.Second); call != nil {
+		if call := p.Message(peertest.Patience); call != nil {
 			if b := reply(call, p); b != nil {
 				p.Send(b)
 			}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -93,7 +93,7 @@ func TestKeysEndFirst(t *testing.T) {
 		_, err := c.Call(context.Background(), call)
 		done <- err
 	}()
-	got := p.Message(2 * time.Second)
+	got := p.Message(peertest.Patience)
 	o := readOffers(t, got)
 	reply := unusedReply(got, &o, nil)
 	reply[15] = 1 // RDMA_NOMSG

@@ -160,7 +160,7 @@ func TestLegacyNoDone(t *testing.T) {
 	p := w.DialRaw(t)
 	m := plainRead(0xcafe0001, 0, 4000).Inline
 	p.Send(append(peertest.Bytes(t, head+"00000000 00000000 00000000 00000000"), m...))
-	if got := p.Message(2 * time.Second); len(got) < 28+24 || got[19] != 1 {
+	if got := p.Message(peertest.Patience); len(got) < 28+24 || got[19] != 1 {
 		t.Fatalf("reply %v", got)
 	}
 	conn := serverConn(t, s)
@@ -221,7 +221,7 @@ func TestPaddingSkip(t *testing.T) {
 		if s := <-got; s != c.want {
 			t.Errorf("align %s, threshold %s: %s, want %s", c.align, c.threshold, s, c.want)
 		}
-		if p.Message(2*time.Second) == nil {
+		if p.Message(peertest.Patience) == nil {
 			t.Fatal("no reply")
 		}
 	}

@@ -37,7 +37,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 			p := w.DialRaw(t)
 			for range c.times {
 				p.Send(peertest.Bytes(t, c.hex))
-				if c.times == 1 && len(p.Message(2*time.Second)) == 0 {
+				if c.times == 1 && len(p.Message(peertest.Patience)) == 0 {
 					t.Error("no answer")
 				}
 			}

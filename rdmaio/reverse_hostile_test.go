@@ -31,7 +31,7 @@ func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	}), &cfg)
 	p := w.DialRaw(t)
 	p.Send(peertest.Bytes(t, msg("")))
-	if p.Message(2*time.Second) == nil {
+	if p.Message(peertest.Patience) == nil {
 		t.Fatal("the first Call was not answered")
 	}
 	<-served
@@ -83,18 +83,18 @@ func TestHostileReverseReplies(t *testing.T) {
 				_, err := conn.Call(ctx, nullCall(xid, 40))
 				done <- err
 			}()
-			if got, want := p.Message(2*time.Second), peertest.Bytes(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
+			if got, want := p.Message(peertest.Patience), peertest.Bytes(t, "cafe0001 00000001 00000002 00000000"+none); !bytes.HasPrefix(got, want) {
 				t.Fatalf("Call %v, want %v", got, want)
 			}
 			p.Send(c.reply)
 			if c.errors {
-				if got := p.Message(2 * time.Second); len(got) != 20 || got[15] != 4 {
+				if got := p.Message(peertest.Patience); len(got) != 20 || got[15] != 4 {
 					t.Errorf("answer %v", got)
 				}
 			}
 			// A forward Call with the same XID, before the other has ended or after.
 			p.Send(peertest.Bytes(t, msg("")))
-			if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 32 {
+			if got := p.Message(peertest.Patience); len(got) != 28+24 || got[11] != 32 {
 				t.Errorf("the forward Call was answered with %v", got)
 			}
 			err := <-done
@@ -133,7 +133,7 @@ func TestReverseCredits(t *testing.T) {
 	expect := func(n int, why string) {
 		t.Helper()
 		for len(out) < n {
-			m := p.Message(2 * time.Second)
+			m := p.Message(peertest.Patience)
 			if m == nil {
 				t.Fatalf("%s: %d Calls, want %d", why, len(out), n)
 			}
@@ -158,7 +158,7 @@ func TestReverseCredits(t *testing.T) {
 	grant(2)
 	expect(2, "a grant of 2")
 	p.Send(peertest.Bytes(t, msg("")))
-	if got := p.Message(2 * time.Second); len(got) != 28+24 || got[11] != 5 {
+	if got := p.Message(peertest.Patience); len(got) != 28+24 || got[11] != 5 {
 		t.Errorf("T16: the forward Call, which asks for 32, was answered with %v", got)
 	}
 	expect(2, "T16: a forward Call is no grant")
@@ -185,7 +185,7 @@ func TestReverseReplyEndsKey(t *testing.T) {
 		_, err := conn.Call(context.Background(), readCall(1, 0, make([]byte, 4096)))
 		done <- err
 	}()
-	call := p.Message(2 * time.Second)
+	call := p.Message(peertest.Patience)
 	if len(call) < 44 {
 		t.Fatalf("Call %v", call)
 	}
@@ -245,7 +245,7 @@ func (d *slowDial) Dial(ctx context.Context, addr string, qp verbs.QueuePair, pa
 	if err == nil {
 		select {
 		case d.got = <-d.served:
-		case <-time.After(2 * time.Second):
+		case <-time.After(peertest.Patience):
 		}
 	}
 	return info, err

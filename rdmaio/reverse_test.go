@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
@@ -216,12 +215,12 @@ func TestReverseChunkRefused(t *testing.T) {
 		head + "00000000 00000000 00000000 00000001 00000001 " + key + " 00001000 " + at + goodCall,
 	} {
 		p.Send(peertest.Bytes(t, m))
-		if got, want := p.Message(2*time.Second), peertest.Bytes(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
+		if got, want := p.Message(peertest.Patience), peertest.Bytes(t, "cafe0001 00000001 00000008 00000004 00000002"); !bytes.Equal(got, want) {
 			t.Errorf("answer %v, want %v", got, want)
 		}
 	}
 	p.Send(peertest.Bytes(t, msg("")))
-	if got := p.Message(2 * time.Second); len(got) != 28+24 || ran != 1 {
+	if got := p.Message(peertest.Patience); len(got) != 28+24 || ran != 1 {
 		t.Errorf("a Call without chunks is answered with %v", got)
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool {
@@ -277,7 +276,7 @@ func TestReverseFlood(t *testing.T) {
 					_, err := c.Call(context.Background(), nullCall(uint32(i), 40))
 					done <- err
 				}()
-				call := p.Message(2 * time.Second)
+				call := p.Message(peertest.Patience)
 				p.Send(append(append(call[:8:8], peertest.Bytes(t, "00000002 00000000 00000000 00000000 00000000")...), replyHeader(uint32(i)).buf...))
 				if err := <-done; err != nil {
 					t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -77,7 +76,7 @@ func upperLayerRefuses(t *testing.T, w *rdmaiotest.World) {
 	} {
 		s.got = nil
 		p.SendHex(c.msg)
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		if len(got) != 28+24 || got[15] != 0 {
 			t.Fatalf("%s: answer %v", c.name, got)
 		}
@@ -166,14 +165,14 @@ func emptyWriteChunk(t *testing.T, w *rdmaiotest.World) {
 	f.data = rdmaiotest.Pattern(301, 1)
 	p.SendHex(rawRead(301, empty+words(0)))
 	want := append(peertest.Bytes(t, head+words(0, 0, 1, 0, 0, 0)), body(f.data)...)
-	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
+	if diff := cmp.Diff(want, p.Message(peertest.Patience)); diff != "" {
 		t.Errorf("inline: %s", diff)
 	}
 	f.data = rdmaiotest.Pattern(3001, 2)
 	p.SendHex(rawRead(3001, empty+words(1, 1)+o.Segment()))
 	used := uint32(24 + 16 + 4 + 3004)
 	want = peertest.Bytes(t, head+words(1, 0, 1, 0, 0, 1, 1)+o.Part(0, used))
-	if diff := cmp.Diff(want, p.Message(2*time.Second)); diff != "" {
+	if diff := cmp.Diff(want, p.Message(peertest.Patience)); diff != "" {
 		t.Errorf("in the reply chunk: %s", diff)
 	}
 	// R95, R314, T85: with its roundup, which is zero, and not a byte more.
@@ -181,7 +180,7 @@ func emptyWriteChunk(t *testing.T, w *rdmaiotest.World) {
 		t.Error("the reply chunk has other bytes")
 	}
 	p.SendHex(rawRead(3001, empty+words(0)))
-	if got := p.Message(2 * time.Second); len(got) != 20 || got[15] != 4 {
+	if got := p.Message(peertest.Patience); len(got) != 20 || got[15] != 4 {
 		t.Errorf("without room: %x", got)
 	}
 }
@@ -195,7 +194,7 @@ func overlappingOffers(t *testing.T, w *rdmaiotest.World) {
 	p := w.DialRaw(t)
 	o := p.Offer(1000, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
 	p.SendHex(rawRead(200, words(1, 2)+o.Part(100, 100)+o.Part(150, 100)+words(0, 1, 1)+o.Part(100, 200)))
-	got := p.Message(2 * time.Second)
+	got := p.Message(peertest.Patience)
 	want := peertest.Bytes(t, head+words(0, 0, 1, 2)+o.Part(100, 100)+o.Part(150, 80)+words(0, 1, 1)+o.Part(100, 0))
 	if !bytes.HasPrefix(got, want) {
 		t.Errorf("answer %v, want %v", got, want)
@@ -226,7 +225,7 @@ func snapshot(t *testing.T, w *rdmaiotest.World) {
 		t.Error("the message changed under the handler")
 	}
 	r.Reply(rdmaio.Message{Inline: replyHeader(0xcafe0001).buf}, nil)
-	if got := p.Message(2 * time.Second); len(got) != 28+24 || !bytes.Equal(got[:4], call[:4]) {
+	if got := p.Message(peertest.Patience); len(got) != 28+24 || !bytes.Equal(got[:4], call[:4]) {
 		t.Errorf("answer %v", got)
 	}
 }

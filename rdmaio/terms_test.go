@@ -326,7 +326,7 @@ func TestPeersPrivateData(t *testing.T) {
 			// What it advertised it takes, whatever the peer said: at once, and as the first message.
 			big := peertest.Bytes(t, msg(""))
 			p.Send(append(big, make([]byte, 4096-len(big))...))
-			if got := p.Message(2 * time.Second); len(got) == 0 {
+			if got := p.Message(peertest.Patience); len(got) == 0 {
 				t.Errorf("%s: a message of 4096 bytes was not answered", c.name)
 			}
 			if err := p.QP.Disconnect(); err != nil {
@@ -364,9 +364,9 @@ func TestServerEndsAnothersKey(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		p.Message(2 * time.Second)
+		p.Message(peertest.Patience)
 		p.Send(peertest.Bytes(t, "00000001 00000001 00000002 00000000 00000000 00000000 00000000 00000001 00000001 00000000 00000000 00000000 00000000"))
-		first, second := p.Message(2*time.Second), p.Message(2*time.Second)
+		first, second := p.Message(peertest.Patience), p.Message(peertest.Patience)
 		if len(first) < 32 || len(second) < 32 {
 			t.Error("two Calls did not come")
 			return

@@ -165,7 +165,7 @@ func callsOnTheWire(t *testing.T, w *rdmaiotest.World) {
 			_, err := c.Call(context.Background(), call)
 			done <- err
 		}()
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		if len(got) < 28 || !bytes.Equal(got[:8], append(e.buf[:4:4], 0, 0, 0, 1)) {
 			t.Fatalf("%s: header %v", s.name, got)
 		}
@@ -257,7 +257,7 @@ func resultTooShort(t *testing.T, w *rdmaiotest.World) {
 			reply, err = c.Call(context.Background(), call)
 			done <- err
 		}()
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		o := readOffers(t, got)
 		data := rdmaiotest.Pattern(100, 1)
 		p.Write(o.writes[0][0].key, o.writes[0][0].at, data)
@@ -328,7 +328,7 @@ func keyOfAnotherConnection(t *testing.T, w *rdmaiotest.World) {
 			_, err := c.Call(context.Background(), readCall(uint32(i), 0, buf))
 			done <- err
 		}()
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		o := readOffers(t, got)
 		use(q, o.writes[0][0])
 		<-q.Lost
@@ -364,7 +364,7 @@ func keysAreNoSequence(t *testing.T, w *rdmaiotest.World) {
 			_, err := c.Call(context.Background(), readCall(xid, 0, make([]byte, 4096)))
 			done <- err
 		}()
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		o := readOffers(t, got)
 		key := o.writes[0][0].key
 		if seen[key] {
@@ -409,7 +409,7 @@ func TestTamperedReplies(t *testing.T) {
 				defer wg.Done()
 				reply, err = c.Call(ctx, call)
 			}()
-			got := p.Message(2 * time.Second)
+			got := p.Message(peertest.Patience)
 			o := readOffers(t, got)
 			b := unusedReply(got, &o, replyHeader(7).buf)
 			if len(b) != 4*words {
@@ -449,7 +449,7 @@ func grantOfError(t *testing.T, w *rdmaiotest.World) {
 	take := func(n int) {
 		t.Helper()
 		for range n {
-			m := p.Message(2 * time.Second)
+			m := p.Message(peertest.Patience)
 			if m == nil {
 				t.Fatal("a Call did not come")
 			}

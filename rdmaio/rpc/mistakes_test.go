@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -96,7 +95,7 @@ func TestPadded(t *testing.T) {
 			b = append(b, 0, 0, 0, 4, 0, 0, 1, 0) // alignment and threshold
 		}
 		p.Send(append(append(b, make([]byte, 12)...), call...))
-		got := p.Message(2 * time.Second)
+		got := p.Message(peertest.Patience)
 		var m oncrpc.Message
 		if len(got) < 28 || m.UnmarshalBinary(got[28:]) != nil || m.Body.Reply.Accepted.Data.Stat != want {
 			t.Errorf("header type %d: answer %x, want %v", proc, got, want)

@@ -10,6 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// Patience is how long a test waits for a message that must come. Only a test that fails waits so long.
+const Patience = 30 * time.Second
+
 // Recvs and Size are how many Receives a Peer has posted, and how large a message each of them
 // takes.
 const (
@@ -172,7 +175,7 @@ func (p *Peer) post(wr verbs.SendWR) bool {
 		p.t.Logf("post: %v", err)
 		return false
 	}
-	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID == wr.WRID }, 2*time.Second)
+	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID == wr.WRID }, Patience)
 	if !ok || wc.Status != verbs.StatusSuccess {
 		p.t.Logf("%v: %v", wr.Opcode, wc.Status)
 		return false
