@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -35,7 +36,7 @@ type Call struct {
 	MaxReply int
 
 	reply Reply
-	watch *CallEnd // nil: nobody is told
+	end   *CallEnd // nil without Config.Events
 }
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
@@ -94,7 +95,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 		return nil, &CallError{Err: err}
 	}
 	if c.set.Events != nil {
-		return c.watched(ctx, call)
+		return c.observedExchange(ctx, call)
 	}
 	return c.exchange(ctx, call)
 }
@@ -125,8 +126,8 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	}
 	c.postCall(engine.Event{Kind: engine.EventCall, Call: e})
 	cause := c.wait(ctx, s)
-	if call.watch != nil {
-		call.watch.note(e)
+	if call.end != nil {
+		call.end.record(e)
 	}
 	if e.Abandoned {
 		c.leave(s)
@@ -188,7 +189,7 @@ func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	case s := <-c.slots:
 		return s, nil
 	default:
-		return c.stalled(ctx, call)
+		return c.waitSlot(ctx, call)
 	}
 }
 
@@ -265,4 +266,21 @@ func (call *Call) take(s *slot) error {
 		r.Items = append(r.Items, it)
 	}
 	return nil
+}
+
+// waitSlot waits for a slot when none is free.
+func (c *Conn) waitSlot(ctx context.Context, call *Call) (*slot, error) {
+	c.waits.Add(1)
+	c.limitReached(LimitCredits)
+	if e := call.end; e != nil {
+		defer func(since time.Time) { e.Waited = time.Since(since) }(time.Now())
+	}
+	select {
+	case s := <-c.slots:
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.ctx.Done():
+		return nil, c.Err()
+	}
 }

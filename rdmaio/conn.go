@@ -142,19 +142,19 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	}
 	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger), faults: newLimited(set.faults)})
 	if err != nil {
-		set.failed(addr, false, err)
+		set.emitFailed(addr, false, err)
 		return nil, err
 	}
 	c.remote.Store(&addr) // for what a reverse Call may ask before Dial returned
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
-		set.failed(addr, false, err)
+		set.emitFailed(addr, false, err)
 		return nil, errors.Join(err, c.Close())
 	}
 	c.remote.Store(&info.RemoteAddr)
 	c.agree(info.PrivateData)
 	c.connected(info)
-	c.up()
+	c.emitUp()
 	return c, nil
 }
 

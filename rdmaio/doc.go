@@ -1,91 +1,124 @@
-// Package rdmaio carries ONC RPC messages over RDMA: RPC-over-RDMA version 1
-// (RFC 8166), in both directions (RFC 8167), over any provider of package verbs.
+// Package rdmaio carries ONC RPC messages over RDMA: RPC-over-RDMA version 1 (RFC 8166), in both
+// directions (RFC 8167), over any provider of package verbs.
 //
-// A server passes a Handler to Listen. A client Dials and makes Calls, from as many goroutines
-// as it likes. Neither side encodes RPC here: both pass messages as a Message, which
-// is what generated XDR code makes with an xdr.Encoder in reducing mode, and the transport
-// chooses between inline bytes, chunks and long messages by what fits.
+// A server passes a Handler to Listen. A client calls Dial for one connection, or NewClient for a
+// Client that replaces a lost connection, and makes Calls from any number of goroutines. This
+// package does not encode RPC messages. Both sides pass each message as a Message, which an
+// xdr.Encoder produces after Reduce. The transport decides by size whether its parts travel inline,
+// in chunks or as a long message. Package rpc makes Messages from the types that xdrgen generates.
 //
 // # Bulk data
 //
-// An item of a Call that does not fit inline is offered as a read chunk: the
-// server fetches it from the caller's slice to its place in one buffer that has
-// the whole message. For results the caller passes slices (Call.Results), and the
-// server puts items there straight from the handler's memory. With a provider
-// that registers Go memory no byte of them is copied by the processor on the way
-// between the two, but for what the provider itself does.
+// If a Call does not fit inline, the client offers its items as read chunks. The server reads them
+// from the caller's slices to their places in one buffer that holds the whole message. For results,
+// the caller passes slices (Call.Results), and the server writes items there from the handler's
+// memory. With a provider that registers Go memory, this package copies no byte of an item on the
+// way. The provider may copy.
 //
-// # What the two sides agree on
+// # The life of a Call
 //
-// When a connection is set up each side tells the other how large a message it sends
-// and takes inline, and whether it is for the end of keys by replies, in the
-// private data of connection management (RFC 8797). What holds is in Stats: each
-// way the lesser of the two sizes, and Config.RemoteInvalidate if both are for it. With a
-// peer that tells nothing, or nothing that can be understood, 1024 bytes, and every
-// side ends its own keys. Receives of the size told are posted before it is told.
+// Time runs downwards.
 //
-// A server then ends one key of a Call, of its choice, together with its reply; the
-// client ends all others. A peer that ends any other key than one that it was
-// given for the very Call loses the connection (ErrInvalidated), and all Calls
-// in progress on it fail.
+//	caller              its Conn                     peer's Conn              handler
+//	  |                    |                              |                      |
+//	  |--- Call ---------->| waits for a credit           |                      |
+//	  |                    | registers read chunks,       |                      |
+//	  |                    | Results, ReplyBuf            |                      |
+//	  |                    |--- Send: header, inline ---->|                      |
+//	  |                    |                              | waits for memory     |
+//	  |                    |<-- RDMA Read of the items ---|                      |
+//	  |                    |                              |--- ServeRPC -------->|
+//	  |                    |                              |                      |
+//	  |                    |                              |<-- Request.Reply ----|
+//	  |                    |<-- RDMA Write of results ----|                      |
+//	  |                    |<-- Send: reply --------------|                      |
+//	  |                    |                              |--- done(nil) ------->|
+//	  |                    | invalidates its keys         |                      |
+//	  |<-- Reply ----------| (RFC 8166 §4.4.1)            |                      |
+//
+// Each piece of memory has one owner at a time:
+//
+//	memory                        owner      from                     until
+//	------                        -----      ----                     -----
+//	Message, Results, ReplyBuf    Conn       Call is called           Call returns
+//	Reply                         caller     Call returns             the Call is used again
+//	send buffer (InlineSend)      Conn       the header is encoded    the Send completes
+//	Receive buffer (InlineRecv)   provider   it is posted             a message arrives
+//	                              Request    ServeRPC is called       the answer is sent
+//	assembly buffer, for chunks   Request    RDMA Read begins         done runs
+//	Request.Message, Placed       handler    ServeRPC is called       done runs
+//	Message of Request.Reply      Conn       Reply is called          done runs
+//
+// When Call returns, with a reply or an error, its keys no longer give access to the caller's
+// memory. The keys of a cancelled Call are redirected to memory of the connection, so that Call
+// returns at once and a late access of the peer does no harm. Conn.Call says what happens with a
+// device that cannot redirect keys.
+//
+// # What the two sides negotiate
+//
+// When a connection is made, each side advertises in the private data of connection management (RFC
+// 8797) the largest message that it sends and the largest that it receives inline, and whether it
+// wants remote invalidation. Each direction uses the smaller of the two sizes. Remote invalidation
+// is on if both sides want it (Config.RemoteInvalidate). With a peer that sends no private data, or
+// data that cannot be decoded, both sizes are 1024 bytes and remote invalidation is off. Receives
+// of the advertised size are posted before it is advertised. Conn.Terms returns the result.
+//
+// With remote invalidation a server invalidates one key of a Call, of its choice, together with its
+// reply. The client invalidates all others. A peer that invalidates any key that the Call did not
+// offer loses the connection (ErrInvalidated), and all Calls in progress on it fail.
 //
 // # Both directions
 //
-// A server may call its clients, on the connection that they made: Conn.Call on its end, which a
-// handler has by Request.Conn. Three things have to be there. The client has a
-// Config.ReverseHandler. The server has positive Config.ReverseCredits. And its upper layer
-// has said, by Conn.AllowReverse, that the client is ready: nothing in the transport tells,
-// and a client that is not may lose the connection. A client without a handler drops such Calls.
+// A server may call its clients on the connections that they made: a handler calls Conn.Call on
+// Request.Conn. This needs a client with a Config.ReverseHandler, a server with positive
+// Config.ReverseCredits, and a call of Conn.AllowReverse on the server when its upper layer knows
+// that the client is ready. The transport cannot know that, and a client that is not ready may lose
+// the connection. A client without a handler drops reverse Calls.
 //
-// The two directions share the connection, its Receives, its send queue and the inline sizes, and nothing
-// else. Each has credits and XIDs of its own: the same XID in both is two RPCs. Calls beyond what
-// was granted are dropped, so that however many come of one kind the Replies of the
-// other find their Receives; and what is to be sent goes in the order in which it was asked for, so that neither
-// direction waits for more of the other than was there before it. Keys are ended by the peer for forward Calls only.
+// The two directions share the connection, its Receives, its send queue and the inline sizes. Each
+// has credits and XIDs of its own, so the same XID in both directions is two RPCs. Calls beyond
+// what was granted are dropped, so that Calls of one direction never take the Receives of the other
+// direction's replies. The send queue is first come, first served across both directions. The peer
+// invalidates keys of forward Calls only.
 //
-// A direction begins with one Call, and has more at a time only when the Reply to it told how many (RFC 8166 §3.3.3). So a chain of
-// handlers that each wait for a Call the other way must not begin with the first Call of a
-// connection: the third would wait for the Reply to the first.
+// A direction begins with one credit and gets more with the first reply (RFC 8166 §3.3.3). Handlers
+// that wait for a Call the other way must therefore not begin with the first Call of a connection:
+// the third Call of such a chain waits for the reply to the first.
 //
-// Reverse messages have no chunks unless Config.ReverseChunks is set at both ends: what does not fit
-// inline is a *SizeError where it is sent.
+// Reverse messages have no chunks unless Config.ReverseChunks is set at both ends. A message that
+// does not fit inline fails with a *SizeError on the side that sends it.
 //
-// A reverse Call is sent once. The side that listens cannot connect anew (RFC 8167 §5.4), so one that was lost can only
-// be sent again on the next connection that this client makes.
+// A reverse Call is sent once, because the side that listens cannot connect again (RFC 8167 §5.4).
+// A Backchannel sends a lost one again on the next connection of the client.
 //
 // # Peers of the draft
 //
-// Config.Legacy is for peers that follow draft-ietf-nfsv4-rpcrdma-08 in what RFC 8166 took back. A server then puts a
-// result that fits neither inline nor in what the client offered into read chunks of the reply; the
-// client reads them and says RDMA_DONE, and the handler's memory comes back then (Request.Reply's done). A client
-// that says nothing for Config.WorkTimeout loses the connection. Both take RDMA_MSGP, whose padding the decoder of
-// the message skips (Padding). Without the switch all that is refused as RFC 8166 has it, and nothing of it is ever sent.
+// Config.Legacy supports peers that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 withdrew
+// something. A server then puts a result that fits neither inline nor in the client's chunks in
+// read chunks of the reply. The client reads them and sends RDMA_DONE, and then the done function
+// of Request.Reply runs. A client that does not send RDMA_DONE within Config.WorkTimeout loses the
+// connection. Both sides accept RDMA_MSGP; the code that decodes the message skips the padding
+// (Padding). Without Legacy all of this is refused as RFC 8166 requires, and never sent.
 //
-// # Whose memory
+// # Observing
 //
-// Everything a Call names belongs to the transport while Conn.Call runs, and is
-// the caller's again when it returns, whatever it returns: keys are invalidated first (RFC 8166 §4.4.1), and those of
-// a cancelled Call made to stand for other memory. So a cancelled context ends the wait at once, and a late access of
-// the peer reaches neither the caller's data nor the end of the connection, where the device can do so (see Conn.Call).
-// What a Request shows, and what its answer names, belongs to the other side
-// until the done function of Request.Reply ran.
-//
-// # Seeing what happens
-//
-// Stats of a Conn, Client and Server are counts; Config.Events is told of each connection, Call and Request, and of what goes
-// wrong, as it happens (the example of Config makes counters of it); Config.Logger gets what a person may want to
-// know. Every single verb is seen by package verbs/wrap/trace.
+// Conn.Stats, Client.Stats and Server.Stats return counts. Config.Events is called for each
+// connection, Call and Request, and for each fault; the example of Config turns events into
+// counters. Config.Logger receives warnings for people. Package verbs/wrap/trace records every
+// verb.
 //
 // # Goroutines
 //
-// A connection has none that stays. Whoever has an event (a Call, a completion, a
-// reply) runs the connection's state machine if nobody does, else leaves the event to
-// the one who does; under constant load that one hands over, after a while, to a goroutine
-// that ends when there is nothing left to do. A Call made while others are in progress lets other goroutines
-// run first, so that what several callers bring goes out together.
+// An idle connection has no goroutine. A goroutine that brings an event (a Call, a completion, a
+// reply) runs the state machine of the connection, unless another one runs it already: then the
+// event is queued for that one. Under constant load the running goroutine hands over to a new one,
+// which ends when the queue is empty. A Call that is made while others are in progress first yields
+// the processor, so that messages of several callers are posted together.
 //
-// A handler has a goroutine, as many as Config.MaxHandlers for a server and one more for each connection; further Requests
-// wait in a queue. With Config.NonBlocking the handler runs on the goroutine that received the Call, and must not wait. A server has
-// one goroutine that accepts, and one for each connection that waits for
-// its end. Conn.Close and Server.Close join them all; Server.Shutdown lets the Calls that handlers have be answered first.
+// Each handler call has a goroutine. A server runs Config.MaxHandlers of them at a time, and one
+// more for each connection; further Requests wait in a queue. With Config.NonBlocking a handler
+// runs on the goroutine that received the Call and must not block. A server has one goroutine that
+// accepts connections, one that frees memory of idle ones, and one for each connection. Conn.Close
+// and Server.Close wait for all of these. Server.Shutdown first lets handlers answer the Calls that
+// they have.
 package rdmaio

@@ -175,13 +175,13 @@ func (c *Conn) serve(rounds int) (more bool) {
 		c.look = c.look || again || c.await && !c.sendsArmed
 	}
 	c.running = false
-	odd := c.count()
+	faults := c.updateStats()
 	drained := c.draining.Load() && c.busy == 0 && !c.drainPosted
 	c.drainPosted = c.drainPosted || drained
 	c.idle.Broadcast()
 	c.mu.Unlock()
-	if odd != nil {
-		c.tell(odd)
+	if faults != nil {
+		c.emit(faults)
 	}
 	if drained {
 		c.postDrain()
@@ -250,7 +250,7 @@ func (c *Conn) step(events []engine.Event) {
 		_ = verbs.Disconnect(c.qp, reason(why)) // has no way to fail that we could do anything about
 		c.ended(why)
 		c.cancel(why)
-		c.down()
+		c.emitDown()
 		c.failWaiting(why)
 		c.dismiss()
 	}

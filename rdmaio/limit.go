@@ -79,7 +79,7 @@ func (c *Conn) queueAssembly(q *engine.Request) {
 	default:
 		m.waiting = append(m.waiting, q)
 		if !fits {
-			c.hit(LimitMaxConnMemory)
+			c.limitReached(LimitMaxConnMemory)
 		}
 	}
 	c.grantWaiting()
@@ -132,7 +132,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 		have = r.assemblyBytes
 	}
 	if !c.shared.memory.take(n - have) {
-		c.hit(LimitMaxMemory)
+		c.limitReached(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
 	} else if b, err := c.pool.Buffer(q.AssemblyLead + n); err != nil {
 		c.shared.memory.give(n - have)

@@ -108,7 +108,7 @@ func (c *Conn) dispatch(r *Request, h Handler) {
 		go at.work(r)
 		return
 	}
-	c.hit(LimitMaxHandlers)
+	c.limitReached(LimitMaxHandlers)
 	if c.ctx.Err() != nil { // it may have gone before the Request was in the queue
 		c.dismiss()
 	}

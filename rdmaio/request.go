@@ -60,7 +60,7 @@ type Request struct {
 	handler       Handler
 	done          func(error)
 	tap           func(*Message) // sees the answer before it goes; nil: none comes
-	watch         *ServeEnd      // nil: nobody is told
+	end           *ServeEnd      // nil without Config.Events
 	failed        error          // why another answer than the handler's is sent
 }
 
@@ -103,8 +103,8 @@ func (r *Request) Reply(m Message, done func(error)) {
 		seen := m // a copy, or every m would be on the heap
 		r.tap(&seen)
 	}
-	if r.watch != nil {
-		r.watch.answer(&m)
+	if r.end != nil {
+		r.end.record(&m)
 	}
 	if err := r.plan(&m); err != nil {
 		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
@@ -123,8 +123,8 @@ func (r *Request) Drop(done func(error)) {
 		if r.tap != nil {
 			r.tap(nil)
 		}
-		if r.watch != nil {
-			r.watch.Dropped = true
+		if r.end != nil {
+			r.end.Dropped = true
 		}
 		r.req.Answer.Drop = true
 		r.conn.postReply(r)
@@ -136,8 +136,8 @@ func (r *Request) Drop(done func(error)) {
 func (r *Request) Report(err error) {
 	c := r.conn
 	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", binary.BigEndian.Uint32(r.Message), "reason", err)
-	if r.watch != nil {
-		r.watch.HandlerErr = err
+	if r.end != nil {
+		r.end.HandlerErr = err
 	}
 }
 
@@ -246,7 +246,7 @@ func (c *Conn) deliver(q *engine.Request) {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}
 	if c.set.Events != nil {
-		r.served()
+		r.emitServeStart()
 	}
 	c.dispatch(r, c.handler)
 }
@@ -274,7 +274,7 @@ func (c *Conn) handle(r *Request, h Handler) {
 // release gives back what a Request had.
 func (c *Conn) release(q *engine.Request) {
 	r, _ := q.Owner.(*Request)
-	c.refusedCall(q)
+	c.emitRefusal(q)
 	if r == nil {
 		return // refused before it had anything
 	}
@@ -305,8 +305,8 @@ func (c *Conn) release(q *engine.Request) {
 	}
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
 	if r.held {
-		if r.watch != nil {
-			r.watch.over(err)
+		if r.end != nil {
+			r.end.finish(err)
 		}
 		r.done(err)
 		c.busy--

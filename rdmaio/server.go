@@ -141,7 +141,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c, err := s.open()
 	if err != nil {
 		s.rejected.Add(1)
-		s.set.failed(peer, true, err)
+		s.set.emitFailed(peer, true, err)
 		log.Warn("rdmaio: no resources for a connection", "reason", err)
 		reject(log, req)
 		return
@@ -154,12 +154,12 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	info, err := req.Accept(ctx, c.qp, s.set.params())
 	if err != nil {
 		s.rejected.Add(1)
-		s.set.failed(peer, true, err)
+		s.set.emitFailed(peer, true, err)
 		log.Debug("rdmaio: accept", "reason", err)
 		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
 	} else {
 		c.connected(info)
-		c.up()
+		c.emitUp()
 		s.accepted.Add(1)
 		s.list(c, true)
 		select {
