@@ -7,28 +7,32 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 )
 
-// abandonedBytes is how much memory of its own a connection may keep for what its cancelled Calls offered.
+// abandonedBytes is the largest amount of its own memory to which a connection redirects the keys
+// of cancelled Calls.
 const abandonedBytes = 16 << 20
 
-// leftover is what a cancelled Call had offered, whose Reply may still come. The caller has its memory back; the keys stand for
-// memory of the pool until the peer uses them no longer, so that an access that is late does no harm (RFC 8166 §4.4.1 asks for
-// the caller's memory to be out of reach; R289).
+// leftover holds the regions of a cancelled Call whose Reply may still come. Their keys are
+// redirected to memory of the pool, where a late access of the peer does no harm, and the caller
+// has its memory back (RFC 8166 §4.4.1; R289).
 type leftover struct {
 	regions []mrpool.Region
 	bytes   int
-	halves  atomic.Int32 // the caller has detached the regions; the engine has seen the Reply, or the end
+
+	// halves is 2 when both are done: the caller has redirected the regions, and the engine has
+	// seen the Reply or the end of the connection.
+	halves atomic.Int32
 }
 
-// leave moves the regions of a cancelled Call to its leftover. Those that cannot be moved remain: their keys end now, and a late
-// access ends the connection (R290).
-func (c *Conn) leave(s *slot) {
+// redirect moves the regions of a cancelled Call to its leftover. Regions that cannot be redirected
+// remain: their keys are invalidated now, and a late access ends the connection (R290).
+func (c *Conn) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
 		if n := len(mr.Bytes()); c.abandoned.take(n) {
 			ok, err := c.pool.Detach(&mr.Region)
 			if err != nil {
-				c.log.Warn("rdmaio: memory of a cancelled call", "queue_pair", c.qp.Num(), "reason", err)
+				c.log.Warn("rdmaio: a key of a cancelled Call could not be redirected", "queue_pair", c.qp.Num(), "reason", err)
 			}
 			if ok {
 				l.regions = append(l.regions, mr.Region)
@@ -41,11 +45,12 @@ func (c *Conn) leave(s *slot) {
 	}
 	clear(s.regions[len(kept):])
 	s.regions = kept
-	c.settled(l)
+	c.dropLeftover(l)
 }
 
-// settled ends the keys of a leftover when both the caller and the engine have finished with it.
-func (c *Conn) settled(l *leftover) {
+// dropLeftover invalidates the keys of a leftover at its second call, of which the caller and the
+// engine make one each.
+func (c *Conn) dropLeftover(l *leftover) {
 	if l.halves.Add(1) < 2 {
 		return
 	}

@@ -13,26 +13,29 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Call is an RPC to make. It may be used again, for one Call at a time.
+// Call is an RPC to make. It may be used again when the method that made it has returned.
 type Call struct {
-	// Message is the RPC Call. Its XID must be unlike that of every Call in flight
-	// on the connection; a retransmission on another connection keeps it (R284).
+	// Message is the RPC Call. No other Call in progress on the connection may have its XID. A
+	// retransmission on another connection keeps the XID (R284).
 	Message
 
-	// Results is memory for the results that the upper-layer binding makes eligible,
-	// in the order of the results, each as large as the largest result may be (R84). The server may
-	// write to all of it, used or not (RFC 8166 §4.3.2.2; R58).
-	// An empty slice asks for that result inline.
+	// Results are the buffers for the results that the upper-layer binding makes eligible for
+	// direct placement, in the order of the results. Each must have room for the largest result
+	// (R84). The server may write to all of it, used or not (RFC 8166 §4.3.2.2; R58). An empty
+	// slice asks for that result inline.
 	Results [][]byte
 
-	// ReplyBuf is memory for the reply, as large as the largest reply may be, its verifier
-	// included (RFC 8166 §8.2.2.2; R103), the Results not counted. It is offered as a reply chunk if that much would not come
-	// inline. nil is right for small replies, at the price of an allocation.
+	// ReplyBuf is the buffer for the reply, its verifier included (RFC 8166 §8.2.2.2; R103),
+	// without the Results. If its length is more than an inline reply can have, the connection
+	// offers it as the reply chunk. If nil, an inline reply is received in memory allocated for it.
 	ReplyBuf []byte
 
-	// MaxReply is the size of the largest reply in bytes, the Results not counted. If that much would not come inline, the
-	// connection offers as much memory of its own as the reply chunk. The reply is copied from there to ReplyBuf, or to memory
-	// allocated for it if it is longer, and ReplyBuf is not offered. If zero, ReplyBuf is offered. If negative, neither is.
+	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
+	// of ReplyBuf is used and ReplyBuf is offered. If negative, no reply chunk is offered.
+	//
+	// If MaxReply is more than an inline reply can have, the connection offers that much memory of
+	// its own as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated for it
+	// if it is longer.
 	MaxReply int
 
 	reply Reply
@@ -41,52 +44,56 @@ type Call struct {
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
 type Reply struct {
-	// Message is the RPC Reply without what came in Results. It is a part of ReplyBuf if
-	// that is large enough and was not offered as a reply chunk, or was used as one.
+	// Message is the RPC Reply without the Items. It is a part of ReplyBuf if the reply came by
+	// that chunk, or came inline and fits ReplyBuf. Otherwise it has memory of its own.
 	Message []byte
 
-	// Items has an element for each of Results: Data is the part of that
-	// slice that the server filled, nil if it used none. It is what
-	// xdr.Decoder.ReinsertInOrder takes, which also compares the length with the
-	// count in the stream: a server of version 1 may have counted roundup bytes in (R81, R83).
+	// Items has an element for each of Results: Data is the part of that slice that the server
+	// filled, or nil if it filled none. Pass Items to xdr.Decoder.ReinsertInOrder. It compares the
+	// length with the count in the stream, because a server of version 1 may include XDR padding in
+	// the length (R81, R83).
 	Items []xdr.Item
 
-	// Padding is that of Message, if the server sent it with any (Config.Legacy).
+	// Padding describes the padding in Message, if the server sent any (Config.Legacy).
 	Padding Padding
 }
 
-// slot is what a Call in progress needs of the connection.
+// slot holds the state of one Call in progress. A connection has as many as it has credits.
 type slot struct {
 	call    engine.Call
-	done    chan struct{} // of one
-	regions []held
-	left    *leftover // of the Call, if it was cancelled
-	lent    bool      // the reply chunk is memory of the connection (Call.MaxReply)
+	done    chan struct{} // has room for one
+	regions []callRegion
+	left    *leftover // if the Call was cancelled
+	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
 	long    []byte    // a copy of the reply that came there
 }
 
-// held is a region of a Call, and which chunk it is: that of Results of that number, or one of these.
-type held struct {
+// callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants
+// below.
+type callRegion struct {
 	mrpool.Region
 	chunk int
 }
 
 const (
-	replyChunk = -1
-	readChunk  = -2
-	lentChunk  = -3 // a reply chunk of the connection's memory
+	replyChunk    = -1
+	readChunk     = -2
+	ownReplyChunk = -3 // a reply chunk of the connection's memory
 )
 
-// Call makes an RPC and waits for the reply, or for the end of ctx. The error is a
-// *CallError. When Call returns, in whatever way, no key given to the peer for it
-// reaches the caller's memory any more. A cancelled Call uses its credit until
-// the reply arrives, or for good if it never does; until then its keys stand for memory of the connection (16 MiB for all of
-// its cancelled Calls at most), where a late access does no harm. If the device cannot exchange the memory under a key
-// (verbs.Redirector), or more than that is needed, the keys end at once, and a late access ends the connection.
+// Call makes an RPC and waits for the reply or until ctx ends. The error is a *CallError. When Call
+// returns, in any case, no key that the peer has for the Call gives access to the caller's memory.
 //
-// On a connection that was accepted this is a reverse Call, and needs AllowReverse. Without
-// Config.ReverseChunks it has to fit inline, and Results, a large ReplyBuf and memory for MaxReply are not offered to
-// the peer: all of the reply comes inline, or a *PeerError because it does not fit.
+// A cancelled Call keeps its credit until the reply arrives, or until the connection ends if none
+// does. Until then its keys are redirected to memory of the connection, where a late access of the
+// peer does no harm. A connection has at most 16 MiB of it. If that is used up, or the device
+// cannot redirect keys (verbs.Redirector), the keys are invalidated at once, and a late access
+// breaks the connection.
+//
+// On an accepted connection this is a reverse Call and needs AllowReverse. Without
+// Config.ReverseChunks the Call must fit inline, and Results, ReplyBuf and memory for MaxReply are
+// not offered to the peer: the whole reply comes inline, or the error is a *PeerError because the
+// reply does not fit.
 func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	if call == nil {
 		return nil, &CallError{Err: fmt.Errorf("%w: the Call is nil", ErrMessage)}
@@ -100,7 +107,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	return c.exchange(ctx, call)
 }
 
-// exchange makes a Call.
+// exchange makes a Call without emitting events.
 func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	fail := func(s *slot, err error) error {
 		e := &CallError{XID: call.xid(), Err: err}
@@ -119,7 +126,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	}()
 
 	e := &s.call
-	s.lent = false
+	s.ownsBuf = false
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.Ended, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
@@ -130,9 +137,9 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		call.end.record(e)
 	}
 	if e.Abandoned {
-		c.leave(s)
+		c.redirect(s)
 	}
-	// R90, R289, R303: first the keys end, then the memory is looked at.
+	// R90, R289, R303: the keys are invalidated before this side reads the memory.
 	if err := c.conclude(s); err != nil {
 		return nil, fail(s, err)
 	}
@@ -140,7 +147,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		cause = c.refusal(s, translate(e.Err))
 	}
 	if cause == nil {
-		cause = call.take(s)
+		cause = call.setReply(s)
 	}
 	if cause != nil {
 		return nil, fail(s, cause)
@@ -148,7 +155,8 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	return &call.reply, nil
 }
 
-// wait waits for the end of a Call. It returns why the caller no longer does, if so and nothing has come for it.
+// wait waits for the end of a Call. If ctx ends first and no reply has come, it returns the error
+// of ctx.
 func (c *Conn) wait(ctx context.Context, s *slot) error {
 	e, canceled := &s.call, ctx.Done()
 	if canceled == nil { // the cheaper wait
@@ -167,23 +175,23 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 	}
 	s.left = new(leftover)
 	c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Left: s.left})
-	<-s.done // at once: this only says that the engine is done with it
+	<-s.done // comes at once: the engine no longer uses the slot
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
 		return ctx.Err()
 	}
 	return nil
 }
 
-// slot waits for a free one.
+// slot returns a free slot, and waits for one if there is none.
 func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if c.set.calls == 0 {
-		return nil, fmt.Errorf("%w: Config.ReverseCredits allows none on accepted connections (%w)", ErrReverse, verbs.ErrNotSupported)
+		return nil, fmt.Errorf("%w: on an accepted connection Config.ReverseCredits must be positive (%w)", ErrReverse, verbs.ErrNotSupported)
 	}
 	if !c.ready.Load() { // RFC 8167 §6; R280
-		return nil, fmt.Errorf("%w before Conn.AllowReverse: the upper layer has to know that the peer serves them", ErrReverse)
+		return nil, fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them (RFC 8167 §6)", ErrReverse)
 	}
 	select {
 	case s := <-c.slots:
@@ -193,15 +201,15 @@ func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	}
 }
 
-// conclude ends the keys of a Call that the peer has not ended. If one cannot be ended the connection goes,
-// which ends it too (RFC 8166 §4.5.4; R329).
+// conclude invalidates the keys of a Call that the peer has not invalidated. If that fails it
+// closes the connection, which invalidates them too (RFC 8166 §4.5.4; R329).
 func (c *Conn) conclude(s *slot) error {
 	var failed error
 	for i := range s.regions {
 		mr := &s.regions[i]
 		release := c.pool.Release
 		if s.call.Ended != 0 && mr.RKey() == s.call.Ended {
-			release = c.pool.Ended // and all others by ourselves (R263)
+			release = c.pool.Ended // this side invalidates all others (R263)
 		}
 		if err := release(&mr.Region); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
@@ -210,28 +218,30 @@ func (c *Conn) conclude(s *slot) error {
 			failed = errors.Join(failed, c.pool.Abandon(&mr.Region))
 		}
 		failed = errors.Join(failed, c.returnMemory(s, mr))
-		*mr = held{}
+		*mr = callRegion{}
 	}
 	s.regions = s.regions[:0]
 	return failed
 }
 
-// returnMemory ends the use of memory whose key has ended, and copies what the peer wrote to where the caller looks for it.
-func (c *Conn) returnMemory(s *slot, mr *held) (err error) {
+// returnMemory gives back the memory of an invalidated key. It copies the data that the peer wrote
+// to memory of the connection to the caller's.
+func (c *Conn) returnMemory(s *slot, mr *callRegion) (err error) {
 	n := s.filled(mr.chunk)
-	if mr.chunk != lentChunk {
+	if mr.chunk != ownReplyChunk {
 		return c.pool.Unstage(&mr.Region, n)
 	}
 	s.long, err = c.pool.Collect(&mr.Region, s.call.ReplyTo[:0], n)
 	return err
 }
 
-// filled is how many bytes of a chunk the peer has written, if the Call was answered.
+// filled returns the number of bytes of a chunk that the peer has written. It is 0 if the Call
+// failed.
 func (s *slot) filled(chunk int) int {
 	e := &s.call
 	switch {
 	case e.Err != nil || e.Reply == nil && e.LongReply == 0:
-	case chunk == replyChunk, chunk == lentChunk:
+	case chunk == replyChunk, chunk == ownReplyChunk:
 		return e.LongReply
 	case chunk >= 0 && chunk < len(e.Used):
 		return int(e.Used[chunk])
@@ -239,13 +249,13 @@ func (s *slot) filled(chunk int) int {
 	return 0
 }
 
-// take makes the Reply from what the engine found; keys have ended.
-func (call *Call) take(s *slot) error {
+// setReply sets the Reply from the results of the engine. The keys must be invalid.
+func (call *Call) setReply(s *slot) error {
 	r, e := &call.reply, &s.call
 	r.Message = e.Reply
 	r.Padding = Padding(e.Padding)
 	if e.LongReply > 0 {
-		if r.Message = s.long; !s.lent {
+		if r.Message = s.long; !s.ownsBuf {
 			r.Message = call.ReplyBuf[:e.LongReply]
 		}
 		xid, typ, _ := header.RPC(r.Message)

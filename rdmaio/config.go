@@ -16,136 +16,174 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Config configures Dial and Listen. nil is fine: a zero field is the default
-// named with it, a negative one switches the thing off where that makes sense and is
-// refused where it does not.
+// Config configures Dial and Listen. A nil Config is valid and has the default of every field.
 type Config struct {
-	// Credits is how many Calls may be outstanding on a connection: requested by
-	// the side that dials, granted at most by the one that listens. Each costs a Receive
-	// of InlineRecv bytes and, while its message is on its way and shortly after, a send buffer of InlineSend. Default 32.
+	// Credits is the largest number of Calls that may be outstanding on a connection. The side that
+	// dials requests it, and the side that listens grants it at most. If zero, the default is 32.
+	//
+	// Each credit costs a Receive of InlineRecv bytes and, until the Send of its message completes,
+	// a send buffer of InlineSend bytes.
 	Credits int
 
-	// InlineSend and InlineRecv are how large a message this side sends and receives
-	// without chunks at most, header included, bytes. Default 4096, within 1024 and
-	// 256 KiB, rounded down to a multiple of 1024. What holds, each way, is the lesser of what
-	// one side sends and the other receives, as they tell each other when the
-	// connection is set up (RFC 8797 §4.2); 1024 with a peer that does not tell.
+	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
+	// receives without chunks, in bytes. If zero, the default is 4096. They must be within 1024 and
+	// 256 KiB and are rounded down to a multiple of 1024.
+	//
+	// In each direction the smaller of the sender's InlineSend and the receiver's InlineRecv is
+	// used. The two sides advertise them when the connection is made (RFC 8797 §4.2). It is 1024
+	// with a peer that advertises nothing.
 	InlineSend, InlineRecv int
 
-	// RemoteInvalidate lets the server end one key of each Call along with its reply, which
-	// saves the client doing so, if both sides want it and their devices can (RFC 8797
-	// §4.1). Positive: on; negative, and the default: off, since with it the reply to a
-	// cancelled Call that had chunks breaks the connection where its keys had to end before (see Conn.Call).
+	// RemoteInvalidate is positive if the server may invalidate one key of each Call together with
+	// its reply, which saves the client the work (RFC 8797 §4.1). If zero or negative, it may not.
+	//
+	// It is used if both sides want it and their devices can do it. With it, the reply to a
+	// cancelled Call that had chunks breaks the connection on devices that cannot redirect keys
+	// (see Conn.Call).
 	RemoteInvalidate int
 
-	// MaxReadBytes is the largest number of bytes that one Call may make the server fetch by RDMA Read. If zero, the
-	// default is 16 MiB. If negative, there is no limit for one Call; MaxMemory then bounds what a peer can make
-	// the server allocate. A Call with more is refused by ERR_CHUNK; Logger and Events get the limit.
+	// MaxReadBytes is the largest number of bytes that one Call may make the server fetch by RDMA
+	// Read. If zero, the default is 16 MiB. If negative, there is no limit for one Call; MaxMemory
+	// then bounds what a peer can make the server allocate. A Call with more is refused by
+	// ERR_CHUNK; Logger and Events get the limit.
 	MaxReadBytes int
 
-	// MaxConnMemory is how many bytes all Calls of a connection that have chunks may take
-	// at a time, with their chunks in place; further ones wait until one is answered, or go
-	// alone where they need more. Default 16 MiB; negative: no limit. MaxMemory is the
-	// same for all connections of a server; when less is left of it than a connection has, its Calls wait too, and one
-	// that finds nothing left is refused by ERR_CHUNK. Default: a quarter of the memory that the process may have, and 1 GiB at
-	// most; negative: no limit. What it may have is, on Linux, the least of the machine's memory, the limits of its control
-	// groups and RLIMIT_AS; on every system GOMEMLIMIT; if none of these is known the default is 1 GiB.
+	// MaxConnMemory is the largest amount of memory that all Calls with chunks of a connection may
+	// take at a time, in bytes. If zero, the default is 16 MiB. If negative, there is no limit.
 	//
-	// Memory follows what a peer delivers: a connection takes 31 KiB at first, and then three times the bytes that came.
-	// So the first Calls of a connection that are longer are fetched in parts.
-	MaxConnMemory, MaxMemory int
+	// A Call counts with its whole length, chunks in place, until it is answered. Further Calls
+	// wait until enough is free. A Call that needs more than the limit is served when it is alone.
+	MaxConnMemory int
 
-	// MaxConns is how many connections a server has; more are rejected. Default 10,000; negative: no limit.
+	// MaxMemory is the largest amount of memory that the Calls with chunks of all connections of a
+	// server may take at a time, in bytes. If zero, the default is a quarter of the memory that the
+	// process may have, and 1 GiB at most. If negative, there is no limit.
+	//
+	// A connection may take at most as much as remains for all others; its further Calls wait. A
+	// Call that finds nothing left is refused by ERR_CHUNK (ErrMemory).
+	//
+	// The memory that the process may have is GOMEMLIMIT and, on Linux, also the machine's memory,
+	// the limits of the control groups and RLIMIT_AS, whichever is least. If none of these is
+	// known, the default is 1 GiB.
+	//
+	// Memory follows what the peer delivers: a connection may take 31 KiB, and then three bytes for
+	// each byte that arrived. The first long Calls of a connection are therefore fetched in parts.
+	MaxMemory int
+
+	// MaxConns is the largest number of connections of a server. If zero, the default is 10,000. If
+	// negative, there is no limit. Further connections are rejected.
 	MaxConns int
 
-	// MaxErrors is how many Calls a second may be answered by RDMA_ERROR on a connection: with
-	// more the connection ends (ErrTooManyErrors). Default 64; negative: no limit.
+	// MaxErrors is the largest number of Calls in a second that this side answers by RDMA_ERROR on
+	// a connection. If zero, the default is 64. If negative, there is no limit. With more, this
+	// side closes the connection (ErrTooManyErrors).
 	MaxErrors int
 
-	// MaxSegments is how many segments a chunk may have, and MaxChunks how many
-	// read chunks, and write chunks, a header. Calls of the peer that have more are refused,
-	// and so are our own before they are sent. Default 256 and 16; negative: what fits in a header.
-	MaxSegments, MaxChunks int
+	// MaxSegments is the largest number of segments of a chunk. If zero, the default is 256. If
+	// negative, there is no limit. A Call of the peer with more is refused by ERR_CHUNK.
+	MaxSegments int
 
-	// SegmentSize is how many bytes a segment of our own chunks has at most. Default 1 GiB.
+	// MaxChunks is the largest number of read chunks, and of write chunks, in a header. If zero,
+	// the default is 16. If negative, there is no limit. A Call of the peer with more is refused by
+	// ERR_CHUNK, and a Call of this side with more fails with a *SizeError before it is sent.
+	MaxChunks int
+
+	// SegmentSize is the largest size of a segment in the chunks that this side offers, in bytes.
+	// If zero, the default is 1 GiB. It must be positive.
 	SegmentSize int
 
-	// SendQueue is the number of entries of the send queue. A Call whose chunks need more
-	// is refused. Default 256, or the device's maximum if less.
+	// SendQueue is the number of entries of the send queue. If zero, the default is 256, or the
+	// device's maximum if that is less. A Call of the peer whose chunks need more RDMA Reads or
+	// Writes than that is refused by ERR_CHUNK.
 	SendQueue int
 
-	// WorkTimeout is how long posted work may take before the connection is given
-	// up: a peer that takes no message or serves no RDMA Read. Default 30 s; negative: forever.
+	// WorkTimeout is the longest time that posted work may take, for example while the peer accepts
+	// no message or serves no RDMA Read. If zero, the default is 30 s. If negative, there is no
+	// limit. This side closes a connection on which work takes longer (ErrTimeout).
 	WorkTimeout time.Duration
 
-	// NonBlocking is the promise that handlers never wait: not for a lock that is held for long, not for a disk, and not for a
-	// Call of their own. They then run on the goroutine that received the Call, and may answer later from another. That is
-	// faster, but a handler that does wait stops its connection, and for good if it waits for a Call of that
-	// connection. If false, each handler has a goroutine and may wait.
+	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a
+	// disk, not on a Call of their own. A handler then runs on the goroutine that received the
+	// Call, which is faster, and may answer later from another one. A handler that does block stops
+	// its connection, for ever if it waits for a Call of that connection. If false, each handler
+	// has a goroutine and may block.
 	NonBlocking bool
 
-	// MaxHandlers is the number of handlers of a server that run at a time without NonBlocking, one more for each
-	// connection not counted; further Calls wait in a queue. If zero, the default is 256 for each processor (GOMAXPROCS). If
-	// negative, there is no limit but Credits for each connection.
+	// MaxHandlers is the largest number of handlers of a server that run at a time, beside one for
+	// each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If negative,
+	// there is no limit but the Credits of each connection. Further Calls wait in a queue. It has
+	// no effect with NonBlocking.
 	MaxHandlers int
 
-	// ReverseHandler serves the reverse Calls of a connection that Dial makes: those of
-	// the server (RFC 8167). nil, and the default: they are dropped. Listen does not look at it.
+	// ReverseHandler serves the reverse Calls that the server makes on a connection of Dial (RFC
+	// 8167). If nil, they are dropped. Listen does not use it.
 	ReverseHandler Handler
 
-	// ReverseCredits is how many reverse Calls may be outstanding on a connection: granted
-	// at most by the side that dials, default 8 if it has a ReverseHandler; requested by
-	// the one that listens, default none, and only with a positive number may it make any (see
-	// Conn.AllowReverse). Each costs what one of Credits does. Negative: none.
+	// ReverseCredits is the largest number of reverse Calls that may be outstanding on a
+	// connection. If zero, the default is 8 for a side that dials with a ReverseHandler, and
+	// otherwise none. If negative, there are none.
+	//
+	// The side that dials grants it at most. The side that listens requests it, and can make
+	// reverse Calls only if it is positive (see Conn.AllowReverse). Each credit costs as much as
+	// one of Credits.
 	ReverseCredits int
 
-	// ReverseChunks lets reverse Calls and their replies have chunks; both ends must have it on. Without it
-	// they go inline or not at all, and no memory is given to the peer for them (RFC 8167 §5.3). A side that dials
-	// cannot have it together with Legacy, where it has a ReverseHandler.
+	// ReverseChunks lets reverse Calls and their replies have chunks. Both ends must set it. If
+	// false, they go inline or fail, and the peer gets no access to memory for them (RFC 8167
+	// §5.3). A side that dials with a ReverseHandler cannot set both ReverseChunks and Legacy.
 	ReverseChunks bool
 
-	// Legacy speaks draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 took something back: a server puts results that
-	// fit nowhere else into memory that the client reads (and says so by RDMA_DONE; if it does not within
-	// WorkTimeout the connection is given up), a client reads them, both take RDMA_MSGP (see Padding).
-	// It is for peers of that time only: a peer by RFC 8166 refuses all of that. Forward direction only. A
-	// server posts two Receives for each of its Credits then.
+	// Legacy accepts and uses what RFC 8166 withdrew from draft-ietf-nfsv4-rpcrdma-08, in the
+	// forward direction: a server puts results that fit nowhere else in memory that the client
+	// reads and acknowledges by RDMA_DONE, and both sides accept RDMA_MSGP (see Padding). Set it
+	// only for peers that follow the draft: a peer that follows RFC 8166 refuses all of this.
+	//
+	// A server posts two Receives for each of its Credits then, and closes a connection on which
+	// RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
 	Legacy bool
 
-	// Events is told what happens on the connections: for metrics, traces, a capture of RPC messages. It is called by
-	// whichever goroutine something happened on, by several at a time; of one connection ConnUp comes first and
-	// ConnDown last but for what ends with it, of one RPC the start before the end. It must return soon, and not
-	// panic: Calls wait for it. Messages that an Event points to must not be used afterwards. Of a Conn it may use
-	// Stats, Terms, RemoteAddr, Done and Err. nil, and the default: nobody, at no cost.
+	// Events is called when something happens on a connection, for metrics, traces or a capture of
+	// RPC messages. If nil, there are no events, and they cost nothing.
+	//
+	// Events is called on the goroutine that caused the event, and on several at a time. For a
+	// connection, ConnUp comes first, and ConnDown last except for Calls and Requests that end
+	// because of it. For an RPC, the start comes before the end. Events must return soon and must
+	// not panic: Calls wait for it. It must not keep the messages that an Event points to. Of a
+	// Conn it may use Stats, Terms, RemoteAddr, Done and Err.
 	Events func(Event)
 
-	// Programs are the programs whose names the texts of events use, beside the numbers. If nil, they have numbers only.
+	// Programs are the programs whose names the texts of events use. If nil, the texts have
+	// numbers.
 	Programs []oncrpc.Program
 
-	// Logger gets what a person may want to know about connections: what was refused, why this side gave one up, and which
-	// handlers failed. Peers can cause ten lines per second at most. What the provider finds is for the provider's own
-	// log. If nil, only what this program does wrong is logged, to slog.Default: errors and panics of handlers; a logger over
+	// Logger receives what a person may want to know about connections: messages that were refused,
+	// why this side closed a connection, and handlers that failed. If nil, only what this program
+	// does wrong is logged, to slog.Default: errors and panics of handlers. A logger over
 	// slog.DiscardHandler silences that too.
+	//
+	// Peers can cause ten records per second at most. The provider logs its own findings elsewhere.
 	Logger *slog.Logger
 }
 
 const defaultTimeout = 30 * time.Second
 
-// settings are a Config with its defaults.
+// settings holds a Config with its defaults filled in.
 type settings struct {
 	Config
 	limits  chunk.Limits
-	private header1.Private // what this side says of itself
-	faults  *slog.Logger    // for what this program does wrong
+	private header1.Private // what this side advertises
+	faults  *slog.Logger    // for errors and panics of handlers
 
-	calls, serves int // credits: for our Calls, and for the peer's
+	calls, serves int // credits for the Calls of this side, and for those of the peer
 }
 
-// settings fills in the defaults of a side that dials, and refuses what cannot work on the device.
+// settings returns the settings of a side that dials, or an error if the device cannot provide
+// them.
 func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
 	return cfg.settle(a, engine.Requester)
 }
 
-// settle does so for either side.
+// settle returns the settings of either side.
 func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings, error) {
 	var s settings
 	if cfg != nil {
@@ -160,7 +198,7 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 			err = fmt.Errorf("rdmaio: Config.%s is %d, must be within %d and %d: %w", name, *f, least, most, verbs.ErrInvalidValue)
 		}
 	}
-	off := func(f *int, def, most int) {
+	limit := func(f *int, def, most int) {
 		switch {
 		case *f == 0:
 			*f = def
@@ -181,7 +219,7 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	if role == engine.Requester {
 		s.ReverseChunks = s.ReverseChunks && s.ReverseCredits > 0
 		if err == nil && s.ReverseChunks && s.Legacy {
-			err = fmt.Errorf("rdmaio: Config.ReverseChunks and Legacy are both on, where a whole Reply by read chunk looks like a reverse Call: "+
+			err = fmt.Errorf("rdmaio: Config.ReverseChunks and Legacy are both on, where a Reply that comes whole by read chunk looks like a reverse Call: "+
 				"use one of them, or no ReverseHandler: %w", verbs.ErrInvalidValue)
 		}
 	}
@@ -201,14 +239,14 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
-	off(&s.MaxReadBytes, 16<<20, math.MaxInt/2)
-	off(&s.MaxConnMemory, 16<<20, math.MaxInt)
-	off(&s.MaxMemory, int(min(1<<30, machine.Memory()/4)), 0)
-	off(&s.MaxConns, 10_000, math.MaxInt)
-	off(&s.MaxErrors, 64, 0)
-	off(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
-	off(&s.MaxSegments, 256, math.MaxInt)
-	off(&s.MaxChunks, 16, math.MaxInt)
+	limit(&s.MaxReadBytes, 16<<20, math.MaxInt/2)
+	limit(&s.MaxConnMemory, 16<<20, math.MaxInt)
+	limit(&s.MaxMemory, int(min(1<<30, machine.Memory()/4)), 0)
+	limit(&s.MaxConns, 10_000, math.MaxInt)
+	limit(&s.MaxErrors, 64, 0)
+	limit(&s.MaxHandlers, 256*runtime.GOMAXPROCS(0), 0)
+	limit(&s.MaxSegments, 256, math.MaxInt)
+	limit(&s.MaxChunks, 16, math.MaxInt)
 	switch {
 	case s.WorkTimeout == 0:
 		s.WorkTimeout = defaultTimeout
@@ -221,7 +259,7 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	}
 	s.InlineSend, s.InlineRecv = header1.InlineSize(s.InlineSend), header1.InlineSize(s.InlineRecv)
 	s.private = header1.DefaultPrivate()
-	if a.MaxPrivateData >= header1.PrivateSize { // else the peer cannot be told (RFC 8797 §4)
+	if a.MaxPrivateData >= header1.PrivateSize { // else there is no room for it (RFC 8797 §4)
 		s.private = header1.Private{
 			Send: s.InlineSend, Recv: s.InlineRecv,
 			RemoteInvalidate: s.RemoteInvalidate > 0 && a.RemoteInvalidate,
@@ -234,8 +272,8 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	return s, err
 }
 
-// params is our part in setting up a connection: nothing before our private data,
-// since there are peers that look at its start only (A30).
+// params returns the parameters of connection setup. The private data begins with the RFC 8797
+// format, because some peers only look at its start (A30).
 func (s *settings) params() *verbs.ConnParams {
 	if s.private == header1.DefaultPrivate() {
 		return nil // says the same (RFC 8797 §5.1)

@@ -270,7 +270,7 @@ func (c *Conn) step(events []engine.Event) {
 		call.Owner.(*slot).done <- struct{}{}
 	}
 	for _, l := range f.Settled {
-		c.settled(l.(*leftover))
+		c.dropLeftover(l.(*leftover))
 	}
 	for _, r := range f.Release {
 		c.release(r)

@@ -5,18 +5,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Padding tells where a message that came as RDMA_MSGP has bytes that belong to no item. The zero Padding is that of
-// all other messages. Only who decodes the RPC message can skip them, since only there
-// it is known where opaque items are.
+// Padding describes the alignment of the opaque items in a message that came as RDMA_MSGP. All
+// other messages have the zero Padding. Only the code that decodes the RPC message can skip the
+// padding, because it knows where the opaque items are.
 type Padding struct {
+	// Align is the alignment in bytes, and Threshold the size in bytes of the smallest item that
+	// has it. If Align is zero, there is no padding.
 	Align, Threshold uint32
-	Start            int // offset of the RPC message in the whole one, header included
+
+	// Start is the offset of the RPC message in the whole message, header included.
+	Start int
 }
 
-// Skip is how many bytes of padding stand between the length word of an opaque item of n bytes and its data, where
-// at is the offset in the message behind that word, padding before it included. Items of Threshold bytes or more
-// are aligned, counted from the start of the RPC-over-RDMA header: so they are in the memory of the Receive
-// (draft-ietf-nfsv4-rpcrdma-08 §3.9, which says both "at or above" and "exceeds"; R111, A20).
+// Skip returns the number of bytes of padding between the length word of an opaque item of n bytes
+// and its data. at is the offset in the message behind the length word, earlier padding included.
+// Items of Threshold bytes or more are aligned from the start of the RPC-over-RDMA header, as they
+// are in the memory of the Receive (draft-ietf-nfsv4-rpcrdma-08 §3.9, which says both "at or above"
+// and "exceeds"; R111, A20).
 func (p *Padding) Skip(at, n int) int {
 	if p.Align == 0 || uint64(n) < uint64(p.Threshold) {
 		return 0
@@ -24,10 +29,10 @@ func (p *Padding) Skip(at, n int) int {
 	return -(p.Start + at) & int(p.Align-1)
 }
 
-// lend makes a reply that fits nowhere one with read chunks: its items, and if the rest does not fit either the whole
-// of that at position zero (draft-ietf-nfsv4-rpcrdma-08 §3.4; R104). The keys end when the
-// peer has said RDMA_DONE, or with the connection.
-func (r *Request) lend(m *Message) error {
+// offerReadChunks makes a reply that fits nowhere else one with read chunks: one for each item, and
+// if the rest does not fit inline, one at position zero for the rest (draft-ietf-nfsv4-rpcrdma-08
+// §3.4; R104). The keys are invalidated when the peer has sent RDMA_DONE, or with the connection.
+func (r *Request) offerReadChunks(m *Message) error {
 	c := r.conn
 	most := c.terms.Load().Send
 	count, segments := 0, 0
@@ -47,11 +52,11 @@ func (r *Request) lend(m *Message) error {
 	if need > room {
 		return &SizeError{What: "header of the reply", Need: most - room + need, Limit: most, Hint: "use fewer items, or a larger Config.InlineSend here and InlineRecv at the peer"}
 	}
-	if err := c.few("read chunks of the reply", count); err != nil {
+	if err := c.checkChunks("read chunks of the reply", count); err != nil {
 		return err
 	}
 	a := &r.req.Answer
-	lend := func(position uint32, data []byte) error {
+	offer := func(position uint32, data []byte) error {
 		if len(data) == 0 {
 			return nil
 		}
@@ -62,17 +67,17 @@ func (r *Request) lend(m *Message) error {
 		return err
 	}
 	if long {
-		if err := lend(0, m.Inline); err != nil {
+		if err := offer(0, m.Inline); err != nil {
 			return err
 		}
 	} else {
 		a.Payload = m.pieces(a.Payload, none)
 	}
 	for i := range m.Items {
-		if err := m.reachable(i); err != nil {
+		if err := m.checkPosition(i); err != nil {
 			return err
 		}
-		if err := lend(uint32(m.Items[i].Position), m.Items[i].Data); err != nil {
+		if err := offer(uint32(m.Items[i].Position), m.Items[i].Data); err != nil {
 			return err
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// prepare chooses the shape of a Call's message, and registers what it offers.
+// prepare chooses the shape of a Call's message and registers the memory that it offers.
 //
-// All inline if that fits; else the items as read chunks, and the rest inline; else
-// the rest as a chunk at position zero too (RFC 8166 §3.5; R35, R75, R91).
+// The whole message goes inline if it fits. Otherwise the items are read chunks and the rest goes
+// inline. If that does not fit either, the rest is a chunk at position zero (RFC 8166 §3.5; R35,
+// R75, R91).
 func (c *Conn) prepare(s *slot, call *Call) error {
 	e := &s.call
 	e.Lists.Reset()
@@ -34,7 +35,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		e := &SizeError{What: "Call", Need: terms.Send - room + call.size(all), Limit: terms.Send}
 		e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
 		if !chunks {                                                                              // R276
-			e.What, e.Hint = "reverse Call", "Config.ReverseChunks, at both ends, lets it have chunks"
+			e.What, e.Hint = "reverse Call", "set Config.ReverseChunks at both ends, so that it can have chunks"
 		}
 		return e
 	}
@@ -56,12 +57,12 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
 		}
 	}
-	if err := c.few("read chunks of the Call", count); err != nil {
+	if err := c.checkChunks("read chunks of the Call", count); err != nil {
 		return err
 	}
 	if long {
 		e.Long = true
-		if err := c.fetch(s, 0, call.Inline); err != nil { // RFC 8166 §3.5.3: eligible or not; R46
+		if err := c.offerRead(s, 0, call.Inline); err != nil { // RFC 8166 §3.5.3: eligible or not; R46
 			return err
 		}
 	} else {
@@ -72,25 +73,25 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 		if len(it.Data) == 0 {
 			continue
 		}
-		if err := call.reachable(i); err != nil {
+		if err := call.checkPosition(i); err != nil {
 			return err
 		}
 		// RFC 8166 §3.4.4.4, §3.4.5.2: one item, without roundup; R51, R69
-		if err := c.fetch(s, uint32(it.Position), it.Data); err != nil {
+		if err := c.offerRead(s, uint32(it.Position), it.Data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// offer registers memory for results and the reply.
+// offer registers the memory for results and the reply.
 func (c *Conn) offer(s *slot, call *Call) error {
 	l := &s.call.Lists
 	last := len(call.Results)
 	for last > 0 && len(call.Results[last-1]) == 0 {
-		last-- // no chunk is as good as an empty one, and understood by all (R86)
+		last-- // no chunk means the same as an empty one, and every peer understands it (R86)
 	}
-	if err := c.few("write chunks for Results", last); err != nil {
+	if err := c.checkChunks("write chunks for Results", last); err != nil {
 		return err
 	}
 	for i, buf := range call.Results[:last] {
@@ -102,8 +103,8 @@ func (c *Conn) offer(s *slot, call *Call) error {
 			return err
 		}
 	}
-	// RFC 8166 §4.3.3: a reply chunk is due if the largest reply does not come inline with the lists
-	// that it returns; R96
+	// RFC 8166 §4.3.3: a reply chunk is needed if the largest reply does not fit inline behind the
+	// lists that it returns; R96
 	n := call.MaxReply
 	if n == 0 {
 		n = len(call.ReplyBuf)
@@ -116,27 +117,28 @@ func (c *Conn) offer(s *slot, call *Call) error {
 		l.Reply = append(l.Reply, header.Segment{})
 	}
 	if call.MaxReply > 0 {
-		s.lent = true
-		return c.lendReply(s, l.Reply[:0], n)
+		s.ownsBuf = true
+		return c.registerOwn(s, l.Reply[:0], n)
 	}
-	s.call.ReplyTo = nil // the peer can write there until the key has ended
+	s.call.ReplyTo = nil // the peer can write there until the key is invalid
 	return c.register(s, l.Reply[:0], call.ReplyBuf, replyChunk)
 }
 
-// lendReply makes a region of n bytes of the connection's memory for the reply, and appends its segments to to.
-func (c *Conn) lendReply(s *slot, to []header.Segment, n int) error {
+// registerOwn registers n bytes of the connection's memory for the reply and appends its segments
+// to to.
+func (c *Conn) registerOwn(s *slot, to []header.Segment, n int) error {
 	mr, err := c.pool.Lend(n, c.access(verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
 	if err != nil {
 		return err
 	}
-	s.regions = append(s.regions, held{mr, lentChunk})
+	s.regions = append(s.regions, callRegion{mr, ownReplyChunk})
 	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize))
 	return nil
 }
 
-// few refuses more chunks than the peer is likely to take: it has the same limit, by
-// default, and would answer with ERR_CHUNK, which says nothing of the reason.
-func (c *Conn) few(what string, n int) error {
+// checkChunks returns an error for more chunks than the peer is likely to accept. It has the same
+// limit by default, and would answer with ERR_CHUNK, which does not say why.
+func (c *Conn) checkChunks(what string, n int) error {
 	if n <= c.set.MaxChunks {
 		return nil
 	}
@@ -146,11 +148,11 @@ func (c *Conn) few(what string, n int) error {
 	}
 }
 
-// segments is how many a chunk of n bytes has.
+// segments returns the number of segments of a chunk of n bytes.
 func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
 
-// access adds the right to end a key to the rights of a region, if the peer may end keys. Then it
-// may end any of them: it cannot tell which are meant (RFC 8797 §3.2).
+// access adds the right to invalidate a key to the rights of a region, if the peer may invalidate
+// keys. It then may invalidate any of them, because it cannot know which are meant (RFC 8797 §3.2).
 func (c *Conn) access(a verbs.Access) verbs.Access {
 	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
 		a |= verbs.AccessRemoteInvalidate
@@ -158,16 +160,17 @@ func (c *Conn) access(a verbs.Access) verbs.Access {
 	return a
 }
 
-// region registers memory of a Call for the peer, until the Call ends (RFC 8166 §8.1.3; R302).
+// region registers memory of a Call with the given rights for the peer, until the Call ends (RFC
+// 8166 §8.1.3; R302).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
 	mr, err := c.pool.Register(buf, c.access(access))
 	if err == nil {
-		s.regions = append(s.regions, held{mr, chunk})
+		s.regions = append(s.regions, callRegion{mr, chunk})
 	}
 	return mr.MemoryRegion, err
 }
 
-// register makes a region of buf to be written to, and appends its segments to to.
+// register registers buf for the peer to write and appends its segments to to.
 func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) error {
 	mr, err := c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304
 	if err != nil {
@@ -177,8 +180,8 @@ func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) er
 	return nil
 }
 
-// fetch offers data to be fetched.
-func (c *Conn) fetch(s *slot, position uint32, data []byte) error {
+// offerRead registers data for the peer to read and adds its segments to the read list.
+func (c *Conn) offerRead(s *slot, position uint32, data []byte) error {
 	mr, err := c.region(s, data, verbs.AccessRemoteRead, readChunk) // R304
 	if err == nil {
 		s.call.Lists.Reads = c.readSegments(s.call.Lists.Reads, position, mr, len(data))
@@ -186,7 +189,7 @@ func (c *Conn) fetch(s *slot, position uint32, data []byte) error {
 	return err
 }
 
-// readSegments appends the segments of a read chunk of n bytes.
+// readSegments appends the segments of a read chunk of n bytes to to.
 func (c *Conn) readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n int) []header.ReadSegment {
 	var few [4]header.Segment
 	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize)) {

@@ -8,19 +8,27 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// RefusedError is an ERR_CHUNK of the peer, and what of the Call it can be about: the code itself does not say (RFC 8166 §4.5.3). It
-// unwraps to the *PeerError. The peer's own log and Config.Events have the reason.
+// RefusedError is an ERR_CHUNK of the peer with the sizes that the Call offered. The code does not
+// say why the peer refused the Call (RFC 8166 §4.5.3); the sizes say which causes are possible. The
+// exact one is in the peer's Config.Logger and Config.Events. It unwraps to the *PeerError.
 type RefusedError struct {
 	Peer *PeerError
 
-	ReadBytes, ReadChunks int // offered to be read: the arguments, or the whole Call
-	Results               int // write chunks offered for results
-	ReplyRoom             int // bytes of a reply that there was room for, without what goes to Results
-	ReplyChunk            bool
-	MaxReply              bool // the reply chunk was offered for Call.MaxReply, not as ReplyBuf
+	// ReadBytes and ReadChunks are the bytes and the read chunks that the Call offered.
+	ReadBytes, ReadChunks int
+
+	// Results is the number of write chunks that the Call offered.
+	Results int
+
+	// ReplyRoom is the size in bytes of the largest reply that there was room for, without Results.
+	ReplyRoom int
+
+	// ReplyChunk reports whether the Call offered a reply chunk, and MaxReply whether that was for
+	// Call.MaxReply and not Call.ReplyBuf.
+	ReplyChunk, MaxReply bool
 }
 
-// Error names the causes that are possible for the Call.
+// Error returns the causes that are possible for the Call, each with the setting to change.
 func (e *RefusedError) Error() string {
 	var causes []string
 	if e.MaxReply {
@@ -41,10 +49,11 @@ func (e *RefusedError) Error() string {
 	return "rdmaio: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ")
 }
 
-// Unwrap gives the peer's answer.
+// Unwrap returns the peer's answer.
 func (e *RefusedError) Unwrap() error { return e.Peer }
 
-// refusal adds what a Call offered to an ERR_CHUNK, and leaves other errors as they are.
+// refusal adds the sizes that a Call offered to an ERR_CHUNK. It returns all other errors as they
+// are.
 func (c *Conn) refusal(s *slot, err error) error {
 	if err == nil {
 		return nil // peer, below, would be on the heap
@@ -54,7 +63,7 @@ func (c *Conn) refusal(s *slot, err error) error {
 		return err
 	}
 	l := &s.call.Lists
-	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.lent, ReplyRoom: int(header.Total(l.Reply))}
+	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.ownsBuf, ReplyRoom: int(header.Total(l.Reply))}
 	if !l.HasReply {
 		r.ReplyRoom = c.terms.Load().Recv - header.PrefixSize - (l.Size() - 24*len(l.Reads)) // a reply has no read list
 	}

@@ -18,35 +18,35 @@ import (
 
 // Handler serves the Calls of a server's connections.
 type Handler interface {
-	// ServeRPC answers a Request by its Reply or Drop, before it returns or later, from
-	// any goroutine; every Request must be answered, once, or the connection's Close
-	// waits for it. ServeRPC itself may wait, unless Config.NonBlocking promises that it does not.
+	// ServeRPC serves one Call. It answers by Request.Reply or Request.Drop, before it returns or
+	// later, from any goroutine. Every Request must be answered once; Conn.Close waits for it.
+	// ServeRPC may block, unless Config.NonBlocking is set.
 	//
-	// A panic in it is logged, with its stack, and costs the connection (ErrPanic), not the
-	// program: no RPC can be answered with a word of this layer, and what the handler
-	// left behind is not to be trusted. Its Request counts as dropped, and nothing else may use it any more. The same holds
-	// for a handler that ends its goroutine (runtime.Goexit, as testing.T.Fatal does); with Config.NonBlocking it must not.
+	// A panic in ServeRPC is logged with its stack and closes the connection (ErrPanic), because
+	// the handler's state cannot be trusted and this layer has no answer for it. Its Request is
+	// dropped and must not be used any more. The same happens if ServeRPC ends its goroutine
+	// (runtime.Goexit, as testing.T.Fatal does), which it must not do with Config.NonBlocking.
 	ServeRPC(*Request)
 }
 
-// HandlerFunc is a function as a Handler.
+// HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(*Request)
 
 // ServeRPC calls f.
 func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
 
-// Request is a Call received.
+// Request is a Call that the peer sent.
 type Request struct {
-	// Message is the whole RPC Call, as if it had come inline. It is valid
-	// until the done function of Reply runs.
+	// Message is the whole RPC Call, as if it had come inline. It is valid until the done function
+	// of Reply or Drop runs.
 	Message []byte
 
-	// Placed are the items that came by chunk: where in Message each begins and
-	// its bytes, a part of Message. Whoever decodes it has to see that the item
-	// that begins there is as long as that, roundup perhaps included (R53, R70).
+	// Placed are the items that came by chunk: the position of each in Message, and its bytes,
+	// which are a part of Message. The decoder must check that the item at that position has this
+	// length, with or without XDR padding (R53, R70).
 	Placed []xdr.Item
 
-	// Padding is that of Message, if the client sent it with any (Config.Legacy).
+	// Padding describes the padding in Message, if the client sent any (Config.Legacy).
 	Padding Padding
 
 	conn          *Conn
@@ -56,7 +56,7 @@ type Request struct {
 	long          *mrpool.Buffer // of a reply that had to be put together
 	regions       []mrpool.Region
 	answered      atomic.Bool
-	held          bool // by a handler
+	delivered     bool // a handler got it
 	handler       Handler
 	done          func(error)
 	tap           func(*Message) // sees the answer before it goes; nil: none comes
@@ -64,14 +64,16 @@ type Request struct {
 	failed        error          // why another answer than the handler's is sent
 }
 
-// Conn is the connection that the Call came on: Calls in the other direction can be made there.
+// Conn returns the connection that the Call came on. Calls in the other direction can be made on
+// it.
 func (r *Request) Conn() *Conn { return r.conn }
 
-// Context ends with the connection.
+// Context returns a context that ends when the connection does.
 func (r *Request) Context() context.Context { return r.conn.ctx }
 
-// Places returns the sizes in bytes of the write chunks that the caller offered, in the order of the eligible results. A
-// result whose place is 0 goes inline, as do the items of Reply beyond the last place.
+// Places returns the sizes in bytes of the write chunks that the caller offered, in the order of
+// the eligible results. A result whose size is 0 here goes inline, and so do results beyond the
+// last one.
 func (r *Request) Places() []int {
 	n := make([]int, len(r.req.Lists.Writes))
 	for i, c := range r.req.Lists.Writes {
@@ -80,21 +82,24 @@ func (r *Request) Places() []int {
 	return n
 }
 
-// ReplyRoom returns the size in bytes of the largest reply that the caller can take, without what goes to Places.
+// ReplyRoom returns the size in bytes of the largest reply that the caller can receive, without the
+// results that go to Places.
 func (r *Request) ReplyRoom() int {
 	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), length(r.req.Lists.Reply))
 }
 
-// length is that of a chunk, or the largest int, which on 32-bit systems a chunk may exceed (R52).
+// length returns the length of a chunk, or the largest int, which a chunk may exceed on 32-bit
+// systems (R52).
 func length(chunk []header.Segment) int { return int(min(header.Total(chunk), math.MaxInt)) }
 
 // Reply answers. Items of m go to the places in their order, each at its own
 // (RFC 8166 §3.4.6; R76, R77); one whose place has no room at all is put back inline (R86).
 //
-// All memory of m, and the Request, belong to the transport until done runs: once, with nil when
-// the reply was handed over, or the reason why not; that the caller has it nothing tells. If the reply does not fit what
-// the peer offered, done gets a *SizeError and the peer RDMA_ERROR (R101; T52). done may be nil, and
-// must not wait; it may run before Reply returns.
+// All memory of m, and the Request, belong to the connection until done runs. done is called once:
+// with nil when the reply was passed to the provider, or with the reason why it was not. Nothing
+// reports whether the caller received it. If the reply does not fit what the caller offered, done
+// gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). done may be nil. It must not block,
+// and may run before Reply returns.
 func (r *Request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return
@@ -114,10 +119,10 @@ func (r *Request) Reply(m Message, done func(error)) {
 	r.conn.postReply(r)
 }
 
-// Drop ends a Request without an answer, which RPC permits a server (RFC 2203 §5.3.3.1 demands
-// it now and then). The memory comes back as it does with Reply. So does what the Call took of
-// this side's; but the caller waits, and its credit stays in use until the connection ends: dropping
-// as many Calls as there are credits ends all traffic of a caller that does not reconnect.
+// Drop ends a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it in some
+// cases). done is called as for Reply. The caller keeps waiting, and its credit stays in use until
+// the connection ends: a caller for which as many Calls were dropped as it has credits must
+// reconnect.
 func (r *Request) Drop(done func(error)) {
 	if r.first(done) {
 		if r.tap != nil {
@@ -131,8 +136,9 @@ func (r *Request) Drop(done func(error)) {
 	}
 }
 
-// Report records an error of the handler that its answer does not carry: it goes to Config.Logger at level Warn, or without
-// one to slog.Default, and to ServeEnd.HandlerErr. Call it before Reply or Drop; package rpc does for every SYSTEM_ERR.
+// Report records an error of the handler that its answer does not contain. It is logged to
+// Config.Logger at level Warn, or to slog.Default without one, and is set in ServeEnd.HandlerErr.
+// Call it before Reply or Drop. Package rpc calls it for every SYSTEM_ERR.
 func (r *Request) Report(err error) {
 	c := r.conn
 	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", binary.BigEndian.Uint32(r.Message), "reason", err)
@@ -141,7 +147,8 @@ func (r *Request) Report(err error) {
 	}
 }
 
-// first takes the done function of the first answer, and refuses all others.
+// first reports whether this is the first answer to the Request, and keeps its done function. It
+// calls done with ErrAnswered if it is not.
 func (r *Request) first(done func(error)) bool {
 	if done == nil {
 		done = func(error) {}
@@ -154,13 +161,13 @@ func (r *Request) first(done func(error)) bool {
 	return true
 }
 
-// plan chooses the shape of a reply and registers what is to be written from.
+// plan chooses the shape of a reply and registers the memory from which it is written.
 func (r *Request) plan(m *Message) error {
 	if err := m.check(typeReply); err != nil {
 		return err
 	}
 	if got, want := m.xid(), binary.BigEndian.Uint32(r.Message); got != want {
-		return fmt.Errorf("%w: its XID is %#x, must be the Call's, %#x (R16)", ErrMessage, got, want)
+		return fmt.Errorf("%w: the reply has XID %#x, must have the Call's, %#x (R16)", ErrMessage, got, want)
 	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes
@@ -173,7 +180,7 @@ func (r *Request) plan(m *Message) error {
 		}
 		data := m.Items[i].Data
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
-			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "see Request.Places"}
+			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.Places returns what it offered"}
 		}
 		sge, err := r.register(data)
 		if err != nil {
@@ -186,12 +193,12 @@ func (r *Request) plan(m *Message) error {
 		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: with a reply chunk or without; R99
 		return nil
 	}
-	// R97, R98: the reply chunk has to be used. Its contents have all roundup bytes (R95).
+	// R97, R98: the reply needs the reply chunk, whose contents include all XDR padding (R95).
 	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
 		if r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 {
-			return r.lend(m)
+			return r.offerReadChunks(m)
 		}
-		return &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "see Request.ReplyRoom; the caller's ReplyBuf was too small"}
+		return &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.ReplyRoom returns what it offered"}
 	}
 	var err error
 	if pieces := m.pieces(nil, back); len(pieces) == 1 {
@@ -206,7 +213,8 @@ func (r *Request) plan(m *Message) error {
 	return err
 }
 
-// register makes a handler's memory readable for our own device; no key goes out (R10).
+// register registers a handler's memory for this side's device to read. The peer gets no key to it
+// (R10).
 func (r *Request) register(data []byte) (verbs.SGE, error) {
 	if len(data) == 0 {
 		return verbs.SGE{}, nil
@@ -218,7 +226,7 @@ func (r *Request) register(data []byte) (verbs.SGE, error) {
 	return verbs.SGE{MR: mr.MemoryRegion, Length: len(data)}, nil
 }
 
-// region registers memory until the Request is released.
+// region registers memory with the given rights until the Request is released.
 func (r *Request) region(data []byte, access verbs.Access) (mrpool.Region, error) {
 	mr, err := r.conn.pool.Register(data, access)
 	if err == nil {
@@ -227,7 +235,7 @@ func (r *Request) region(data []byte, access verbs.Access) (mrpool.Region, error
 	return mr, err
 }
 
-// deliver runs the handler.
+// deliver passes a Call to the handler, or drops it if the connection drains.
 func (c *Conn) deliver(q *engine.Request) {
 	r, _ := q.Owner.(*Request)
 	if r == nil {
@@ -239,7 +247,7 @@ func (c *Conn) deliver(q *engine.Request) {
 		c.post(engine.Event{Kind: engine.EventReply, Request: q})
 		return
 	}
-	r.held = true
+	r.delivered = true
 	c.unanswered.Add(1)
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
@@ -251,7 +259,7 @@ func (c *Conn) deliver(q *engine.Request) {
 	c.dispatch(r, c.handler)
 }
 
-// handle runs the handler, and survives it.
+// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
 func (c *Conn) handle(r *Request, h Handler) {
 	returned := false
 	defer func() {
@@ -259,7 +267,7 @@ func (c *Conn) handle(r *Request, h Handler) {
 			return
 		}
 		v := recover()
-		if v == nil { // that of panic(nil) is an error
+		if v == nil { // recover returns an error for panic(nil)
 			v = "it called runtime.Goexit, as testing.T.Fatal does"
 		}
 		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
@@ -271,7 +279,7 @@ func (c *Conn) handle(r *Request, h Handler) {
 	returned = true
 }
 
-// release gives back what a Request had.
+// release gives back the memory of a Request and calls its done function.
 func (c *Conn) release(q *engine.Request) {
 	r, _ := q.Owner.(*Request)
 	c.emitRefusal(q)
@@ -304,7 +312,7 @@ func (c *Conn) release(q *engine.Request) {
 		err = translate(q.Err)
 	}
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
-	if r.held {
+	if r.delivered {
 		if r.end != nil {
 			r.end.finish(err)
 		}
