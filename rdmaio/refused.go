@@ -32,19 +32,19 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	var causes []string
 	if e.MaxReply {
-		causes = append(causes, fmt.Sprintf("its reply is longer than the limit here, %d bytes (Call.MaxReply, or MaxReply of rpc.ClientConfig: raise it, or give the call a ReplyBuf)", e.ReplyRoom))
+		causes = append(causes, fmt.Sprintf("the reply is longer than the limit here, %d bytes (raise Call.MaxReply, or MaxReply of rpc.ClientConfig, or set a ReplyBuf)", e.ReplyRoom))
 	} else if e.ReplyChunk {
-		causes = append(causes, fmt.Sprintf("its reply is longer than the %d bytes of ReplyBuf here", e.ReplyRoom))
+		causes = append(causes, fmt.Sprintf("the reply is longer than the %d bytes of ReplyBuf here", e.ReplyRoom))
 	} else {
-		causes = append(causes, fmt.Sprintf("its reply is longer than the %d bytes that come inline, and there was no larger ReplyBuf or MaxReply here", e.ReplyRoom))
+		causes = append(causes, fmt.Sprintf("the reply is longer than the %d bytes that come inline (set a ReplyBuf or MaxReply here)", e.ReplyRoom))
 	}
 	if e.Results > 0 {
-		causes = append(causes, fmt.Sprintf("a result is longer than its place among the %d of Results here", e.Results))
+		causes = append(causes, fmt.Sprintf("a result is longer than its buffer, one of %d in Results here", e.Results))
 	}
 	if e.ReadChunks > 0 {
-		causes = append(causes, fmt.Sprintf("it does not read the %d bytes of %d read chunks (Config.MaxReadBytes, MaxMemory and MaxChunks there; its Config.Logger gets the one that was exceeded)", e.ReadBytes, e.ReadChunks))
+		causes = append(causes, fmt.Sprintf("a limit of the peer is less than the %d bytes in %d read chunks of the Call (Config.MaxReadBytes, MaxMemory or MaxChunks there; its Config.Logger has which)", e.ReadBytes, e.ReadChunks))
 	} else if e.Results > 0 || e.ReplyChunk {
-		causes = append(causes, "it takes fewer chunks or segments (Config.MaxChunks and MaxSegments there)")
+		causes = append(causes, "a limit of the peer is less than the chunks or segments of the Call (Config.MaxChunks and MaxSegments there)")
 	}
 	return "rdmaio: peer answered ERR_CHUNK: " + strings.Join(causes, ", or ")
 }

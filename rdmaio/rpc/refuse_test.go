@@ -302,13 +302,13 @@ func TestNoRoom(t *testing.T) {
 		"result": {
 			store.ProcRead, new(store.ReadArgs), new(store.ReadRes), &rpc.Options{Results: [][]byte{make([]byte, 7000)}},
 			rdmaio.RefusedError{ReplyRoom: 4096 - 28 - 24, Results: 1},
-			[]string{"longer than its place among the 1 of Results"},
+			[]string{"longer than its buffer, one of 1 in Results"},
 			"read chunks",
 		},
 		"arguments": {
 			store.ProcWrite, &store.WriteArgs{Data: pattern(10_001)}, new(store.WriteRes), nil,
 			rdmaio.RefusedError{ReplyRoom: 4096 - 28, ReadBytes: 10_001, ReadChunks: 1},
-			[]string{"10001 bytes of 1 read chunk", "Config.MaxReadBytes"},
+			[]string{"10001 bytes in 1 read chunk", "Config.MaxReadBytes"},
 			"Results",
 		},
 	} {
