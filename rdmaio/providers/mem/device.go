@@ -17,22 +17,12 @@ type Device struct {
 
 var _ verbs.Device = (*Device)(nil)
 
-// attributes fills in the defaults below a caller's limits.
+// attributes returns the attributes of a device with limits that lower may lower.
 func attributes(name string, lower *verbs.DeviceAttributes) (verbs.DeviceAttributes, error) {
-	a := verbs.DeviceAttributes{
-		Name:                  name,
-		MaxSendWR:             1 << 14,
-		MaxRecvWR:             1 << 14,
-		MaxSendSGE:            32,
-		MaxRecvSGE:            32,
-		MaxReadSGE:            32,
-		MaxCQE:                1 << 18,
-		MaxMRSize:             1 << 40,
-		MaxMessageSize:        1 << 30,
-		MaxInitiatorDepth:     128,
-		MaxResponderResources: 128,
-		MaxPrivateData:        196, // what InfiniBand leaves for a reply; iWARP takes more
-	}
+	a := soft.Attributes(name)
+	a.MaxMRSize = 1 << 40
+	a.MaxInitiatorDepth, a.MaxResponderResources = 128, 128
+	a.MaxPrivateData = 196 // the limit of an InfiniBand reply; iWARP has more
 	return soft.Lower("mem", a, lower, a.MaxInitiatorDepth)
 }
 

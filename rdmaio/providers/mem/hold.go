@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 )
 
 // holder keeps requests back, network wide, in the order posted.
@@ -56,12 +58,12 @@ func (n *Network) Release() {
 
 // enqueue takes a request over if it has to wait: behind the network's hold, or behind
 // others of its queue that still do. The link of q is locked.
-func (h *holder) enqueue(q *queuePair, r *request) bool {
+func (h *holder) enqueue(q *queuePair, r *soft.Request) bool {
 	if !h.on.Load() && len(q.waiting) == 0 {
 		return false
 	}
 	own := *r
-	own.sgl = slices.Clone(r.sgl)
+	own.SGL = slices.Clone(r.SGL)
 	q.waiting = append(q.waiting, own)
 	h.mu.Lock()
 	h.order = append(h.order, q)

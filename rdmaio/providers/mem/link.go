@@ -64,7 +64,7 @@ func (l *link) endOne(q *queuePair, err error) {
 	q.err = err
 	q.state.Store(uint32(verbs.StateError))
 	for i := range q.waiting {
-		l.completeSend(q, &q.waiting[i], verbs.StatusFlushed, 0)
+		q.CompleteSend(&l.Mutex, &q.waiting[i], verbs.StatusFlushed)
 	}
 	q.waiting = nil
 	for q.rqCount > 0 {
@@ -76,30 +76,14 @@ func (l *link) endOne(q *queuePair, err error) {
 	l.Notify(q.Cfg.Notify)
 }
 
-// completeSend ends a send request that has run, or never will.
-func (l *link) completeSend(q *queuePair, r *request, status verbs.Status, byteLen int) {
-	q.sendRoom++
-	if status == verbs.StatusSuccess && r.flags&verbs.SendSignaled == 0 {
-		return // its entry is freed together with that of a later signaled one
-	}
-	room := q.sendRoom
-	q.sendRoom = 0
-	l.Push(q.SendCQ, soft.Entry{
-		WC:       verbs.WC{WRID: r.wrid, Status: status, Opcode: r.wcOpcode(), QPNum: q.Num(), ByteLen: uint32(byteLen)},
-		QP:       &q.QueuePair,
-		SendRoom: room,
-	}, false)
-}
-
-// completeRecv ends the oldest Receive; wc lacks what the Receive knows.
+// completeRecv completes the oldest Receive. wc has the fields that depend on the message.
 func (l *link) completeRecv(q *queuePair, wc verbs.WC, solicited bool) {
 	r := &q.rq[q.rqHead]
-	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.Num()
+	q.CompleteRecv(&l.Mutex, r.wrid, wc, solicited)
 	clear(r.sgl)
 	r.sgl = r.sgl[:0]
 	if q.rqHead++; q.rqHead == len(q.rq) {
 		q.rqHead = 0
 	}
 	q.rqCount--
-	l.Push(q.RecvCQ, soft.Entry{WC: wc, QP: &q.QueuePair}, solicited)
 }

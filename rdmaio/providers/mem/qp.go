@@ -20,9 +20,8 @@ type queuePair struct {
 	abort chan struct{} // closed when Dial must give up
 	depth int           // negotiated initiator depth
 
-	sendRoom int32     // entries of requests that ran and were not reported yet
-	waiting  []request // posted while the network is on hold
-	scratch  soft.List // of the request being posted
+	waiting []soft.Request // posted while the network is on hold
+	scratch soft.List      // of the request being posted
 
 	rq              []recv // ring
 	rqHead, rqCount int
@@ -32,18 +31,6 @@ var (
 	_ verbs.QueuePair          = (*queuePair)(nil)
 	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
 )
-
-// request is a checked send request.
-type request struct {
-	wrid       uint64
-	opcode     verbs.Opcode
-	flags      verbs.SendFlags
-	rkey       uint32
-	invalidate uint32
-	addr       uint64
-	total      int
-	sgl        soft.List
-}
 
 // recv is a posted Receive.
 type recv struct {

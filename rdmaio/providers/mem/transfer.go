@@ -7,25 +7,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// wcOpcode is what a request's completion calls it.
-func (r *request) wcOpcode() verbs.WCOpcode {
-	switch r.opcode {
-	case verbs.RDMAWrite:
-		return verbs.WCRDMAWrite
-	case verbs.RDMARead:
-		return verbs.WCRDMARead
-	case verbs.LocalInvalidate:
-		return verbs.WCLocalInvalidate
-	}
-	return verbs.WCSend
-}
-
 // execute carries a request out. The link is locked and q connected. Requests
 // run to their end one after the other: Writes are in place before a later Send
 // (R4), there is never more than one Read outstanding (R14), and a fence has
 // nothing to wait for.
-func (l *link) execute(q *queuePair, r *request) {
-	switch r.opcode {
+func (l *link) execute(q *queuePair, r *soft.Request) {
+	switch r.Opcode {
 	case verbs.Send, verbs.SendWithInvalidate:
 		l.send(q, r)
 	case verbs.RDMAWrite:
@@ -33,82 +20,78 @@ func (l *link) execute(q *queuePair, r *request) {
 	case verbs.RDMARead:
 		l.access(q, r, verbs.AccessRemoteRead)
 	case verbs.LocalInvalidate:
-		if !q.PD.InvalidateKey(r.invalidate) {
-			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
+		if !q.PD.InvalidateKey(r.Invalidate) {
+			l.fail(q, r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.Invalidate))
 			return
 		}
-		l.completeSend(q, r, verbs.StatusSuccess, 0)
+		q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 	}
 }
 
 // send delivers a message to the oldest Receive of the peer (R2, R3).
-func (l *link) send(q *queuePair, r *request) {
+func (l *link) send(q *queuePair, r *soft.Request) {
 	p := q.peer
 	if p.rqCount == 0 {
-		l.fail(q, r, verbs.StatusRNRRetryExceeded, fmt.Sprintf("message of %d bytes, but the receiver has no Receive posted", r.total))
+		l.fail(q, r, verbs.StatusRNRRetryExceeded, fmt.Sprintf("message of %d bytes, but the receiver has no Receive posted", r.Total))
 		return
 	}
 	to := &p.rq[p.rqHead]
-	if r.total > to.total {
+	if r.Total > to.total {
 		l.completeRecv(p, verbs.WC{Status: verbs.StatusLocalLength}, false)
-		l.fail(q, r, verbs.StatusRemoteInvalidRequest, fmt.Sprintf("message of %d bytes, but the Receive has room for %d", r.total, to.total))
+		l.fail(q, r, verbs.StatusRemoteInvalidRequest, fmt.Sprintf("message of %d bytes, but the Receive has room for %d", r.Total, to.total))
 		return
 	}
-	wc := verbs.WC{ByteLen: uint32(r.total)}
-	if r.opcode == verbs.SendWithInvalidate {
-		if reason := p.PD.Invalidatable(r.invalidate); reason != "" {
-			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key 0x%08x: %s", r.invalidate, reason))
+	wc := verbs.WC{ByteLen: uint32(r.Total)}
+	if r.Opcode == verbs.SendWithInvalidate {
+		if reason := p.PD.Invalidatable(r.Invalidate); reason != "" {
+			l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("send with invalidate of key 0x%08x: %s", r.Invalidate, reason))
 			return
 		}
-		wc.InvalidatedRKey = r.invalidate
+		wc.InvalidatedRKey = r.Invalidate
 	}
-	if !r.sgl.Pin() {
+	if !r.SGL.Pin() {
 		l.fail(q, r, verbs.StatusLocalProtection, "source region was invalidated after the post")
 		return
 	}
 	if !to.sgl.Pin() {
-		r.sgl.Unpin()
+		r.SGL.Unpin()
 		l.completeRecv(p, verbs.WC{Status: verbs.StatusLocalProtection}, false)
 		l.fail(q, r, verbs.StatusRemoteOperation, "region of the Receive was invalidated after the post")
 		return
 	}
-	scatter(to.sgl, r.sgl)
+	scatter(to.sgl, r.SGL)
 	to.sgl.Unpin()
-	r.sgl.Unpin()
-	if r.opcode == verbs.SendWithInvalidate {
-		p.PD.InvalidateKey(r.invalidate) // the owner may have been faster since: as good
+	r.SGL.Unpin()
+	if r.Opcode == verbs.SendWithInvalidate {
+		p.PD.InvalidateKey(r.Invalidate) // the owner may have been faster since: as good
 	}
-	l.completeRecv(p, wc, r.flags&verbs.SendSolicited != 0)
-	l.completeSend(q, r, verbs.StatusSuccess, 0)
+	l.completeRecv(p, wc, r.Flags&verbs.SendSolicited != 0)
+	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 }
 
 // access carries out a Write or a Read. All of it is checked before a byte
 // moves (RFC 5042 §6.2.1, §6.3.1; R9, R290).
-func (l *link) access(q *queuePair, r *request, need verbs.Access) {
-	done := 0
-	if need == verbs.AccessRemoteRead {
-		done = r.total
-	}
-	if r.total == 0 { // names no byte, so the key is not looked at
-		l.completeSend(q, r, verbs.StatusSuccess, done)
+func (l *link) access(q *queuePair, r *soft.Request, need verbs.Access) {
+	if r.Total == 0 { // names no byte, so the key is not looked at
+		q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 		return
 	}
-	there, reason := q.peer.PD.Remote(r.rkey, r.addr, r.total, need)
+	there, reason := q.peer.PD.Remote(r.RKey, r.Addr, r.Total, need)
 	if reason == "" && !there.Pin() {
 		reason = "region was invalidated"
 	}
 	if reason != "" {
-		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", r.opcode, r.total, r.addr, r.rkey, reason))
+		l.fail(q, r, verbs.StatusRemoteAccess, fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x: %s", r.Opcode, r.Total, r.Addr, r.RKey, reason))
 		return
 	}
-	if !r.sgl.Pin() {
+	if !r.SGL.Pin() {
 		there.Unpin()
 		l.fail(q, r, verbs.StatusLocalProtection, "local region was invalidated after the post")
 		return
 	}
 	remote := there.Bytes()
-	for i := range r.sgl {
-		e := &r.sgl[i]
+	for i := range r.SGL {
+		e := &r.SGL[i]
 		if need == verbs.AccessRemoteRead {
 			copy(e.Bytes(), remote)
 		} else {
@@ -116,16 +99,16 @@ func (l *link) access(q *queuePair, r *request, need verbs.Access) {
 		}
 		remote = remote[e.Len:]
 	}
-	r.sgl.Unpin()
+	r.SGL.Unpin()
 	there.Unpin()
-	l.completeSend(q, r, verbs.StatusSuccess, done)
+	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 }
 
 // fail completes a request with an error and breaks the connection at both ends.
-func (l *link) fail(q *queuePair, r *request, status verbs.Status, what string) {
-	l.completeSend(q, r, status, 0)
-	own := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), what, status.Err())
-	peers := fmt.Errorf("%w: queue pair %d: peer's request %#x: %s: %w", verbs.ErrConnectionBroken, q.peer.Num(), r.wrid, what, status.Err())
+func (l *link) fail(q *queuePair, r *soft.Request, status verbs.Status, what string) {
+	q.CompleteSend(&l.Mutex, r, status)
+	own := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.WRID, q.Num(), what, status.Err())
+	peers := fmt.Errorf("%w: queue pair %d: peer's request %#x: %s: %w", verbs.ErrConnectionBroken, q.peer.Num(), r.WRID, what, status.Err())
 	l.end(q, own, peers)
 }
 

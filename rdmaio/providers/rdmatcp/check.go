@@ -20,7 +20,7 @@ func (q *queuePair) checkSegment(w *wire, h *segment.Header) error {
 	var oldest *segment.Read
 	if q.reads.len() > 0 {
 		r := q.sq.at(*q.reads.at(q.reads.head))
-		oldest = &segment.Read{Number: r.number, Length: uint32(r.total)}
+		oldest = &segment.Read{Number: r.number, Length: uint32(r.Total)}
 	}
 	learned := !w.stream.Known
 	if err := w.stream.Accept(h, oldest); err != nil {
@@ -32,7 +32,7 @@ func (q *queuePair) checkSegment(w *wire, h *segment.Header) error {
 	in := &q.in
 	in.target, in.off = nil, int(w.stream.Offset(h))
 	if h.Type == segment.ReadResponse {
-		in.target = q.sq.at(*q.reads.at(q.reads.head)).sgl
+		in.target = q.sq.at(*q.reads.at(q.reads.head)).SGL
 		return nil
 	}
 	if h.Begin {

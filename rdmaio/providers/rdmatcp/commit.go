@@ -87,7 +87,7 @@ func (q *queuePair) reported() error {
 	}
 	status, what := p.reason.status(), ""
 	for i := q.sq.head; i < q.sqNext; i++ {
-		if r := q.sq.at(i); !r.done && r.number == p.number && r.opcode != verbs.LocalInvalidate {
+		if r := q.sq.at(i); !r.done && r.number == p.number && r.Opcode != verbs.LocalInvalidate {
 			r.done, r.status = true, status
 			what = ", our " + r.describe()
 			break

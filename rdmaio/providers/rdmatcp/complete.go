@@ -4,29 +4,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// wcOpcode returns the opcode of a request's completion.
-func (r *request) wcOpcode() verbs.WCOpcode {
-	switch r.opcode {
-	case verbs.RDMAWrite:
-		return verbs.WCRDMAWrite
-	case verbs.RDMARead:
-		return verbs.WCRDMARead
-	case verbs.LocalInvalidate:
-		return verbs.WCLocalInvalidate
-	}
-	return verbs.WCSend
-}
-
 // describe describes a request, for errors.
 func (r *request) describe() string {
-	if r.opcode == verbs.RDMARead || r.opcode == verbs.RDMAWrite {
-		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", r.opcode, r.total, r.addr, r.rkey)
+	if r.Opcode == verbs.RDMARead || r.Opcode == verbs.RDMAWrite {
+		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", r.Opcode, r.Total, r.Addr, r.RKey)
 	}
-	return fmt.Sprintf("%v of %d bytes", r.opcode, r.total)
+	return fmt.Sprintf("%v of %d bytes", r.Opcode, r.Total)
 }
 
 // completeSends completes requests that are done, in order, up to the first that is not.
@@ -36,24 +22,13 @@ func (q *queuePair) completeSends() {
 	}
 }
 
-// completeSend completes the oldest request.
+// completeSend completes the oldest request of the send queue.
 func (q *queuePair) completeSend() {
 	r := q.sq.at(q.sq.head)
-	wc := verbs.WC{WRID: r.wrid, Status: r.status, Opcode: r.wcOpcode(), QPNum: q.Num()}
-	if r.opcode == verbs.RDMARead && r.status == verbs.StatusSuccess {
-		wc.ByteLen = uint32(r.total)
-	}
-	signaled := r.flags&verbs.SendSignaled != 0
-	clear(r.sgl)
-	r.sgl, r.control = r.sgl[:0], nil
+	q.CompleteSend(&q.mu, &r.Request, r.status)
+	clear(r.SGL)
+	r.SGL, r.control = r.SGL[:0], nil
 	q.sq.pop()
-	q.sendRoom++
-	if wc.Status == verbs.StatusSuccess && !signaled {
-		return // its entry is freed with that of the next signaled request
-	}
-	room := q.sendRoom
-	q.sendRoom = 0
-	q.mu.Push(q.SendCQ, soft.Entry{WC: wc, QP: &q.QueuePair, SendRoom: room}, false)
 }
 
 // completeRecvs completes Receives that are done, in order, up to the first that is
@@ -76,12 +51,10 @@ func (q *queuePair) completeRecv() {
 		// it was checked. A holder of a pin does not wait for mu, so this does not block.
 		q.PD.InvalidateKey(r.invalidate)
 	}
-	wc, solicited := r.wc, r.solicited
-	wc.WRID, wc.Opcode, wc.QPNum = r.wrid, verbs.WCRecv, q.Num()
+	q.CompleteRecv(&q.mu, r.wrid, r.wc, r.solicited)
 	clear(r.sgl)
 	*r = recv{sgl: r.sgl[:0]}
 	q.rq.pop()
-	q.mu.Push(q.RecvCQ, soft.Entry{WC: wc, QP: &q.QueuePair}, solicited)
 }
 
 // end starts the end of the queue pair, unless it has started. mu is held. last is the

@@ -212,24 +212,12 @@ func (c Config) fill() Config {
 
 // attributes returns the attributes of a device of this configuration.
 func (c *Config) attributes() (verbs.DeviceAttributes, error) {
-	a := verbs.DeviceAttributes{
-		Name:                  c.Name,
-		MaxSendWR:             1 << 14,
-		MaxRecvWR:             1 << 14,
-		MaxSendSGE:            32,
-		MaxRecvSGE:            32,
-		MaxReadSGE:            32,
-		MaxCQE:                1 << 18,
-		MaxMRSize:             1 << 32, // offsets have 32 bits
-		MaxRemoteAddr:         1<<32 - 1,
-		MaxMessageSize:        1 << 30,
-		MaxInitiatorDepth:     16,
-		MaxResponderResources: 16,
-		MaxPrivateData:        maxPrivate,
-		Addresses:             verbs.AddressIP,
-		HeapMemory:            true,
-		RemoteInvalidate:      true,
-	}
+	a := soft.Attributes(c.Name)
+	a.MaxMRSize, a.MaxRemoteAddr = 1<<32, 1<<32-1 // offsets have 32 bits
+	a.MaxInitiatorDepth, a.MaxResponderResources = 16, 16
+	a.MaxPrivateData = maxPrivate
+	a.Addresses = verbs.AddressIP
+	a.HeapMemory, a.RemoteInvalidate = true, true
 	a, err := soft.Lower("rdmatcp", a, c.Limits, 1<<15)
 	if err != nil {
 		return a, err

@@ -48,11 +48,11 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 	r := q.sq.at(q.sqNext)
 	if !q.begun {
 		switch {
-		case r.flags&verbs.SendFence != 0 && q.reads.len() > 0:
+		case r.Flags&verbs.SendFence != 0 && q.reads.len() > 0:
 			return stepNone
-		case r.opcode == verbs.RDMARead && q.reads.len() >= q.depth: // R14
+		case r.Opcode == verbs.RDMARead && q.reads.len() >= q.depth: // R14
 			return stepNone
-		case r.opcode == verbs.LocalInvalidate:
+		case r.Opcode == verbs.LocalInvalidate:
 			return q.localInvalidate(r)
 		}
 		if what := r.impossible(); what != "" {
@@ -71,40 +71,40 @@ func (q *queuePair) fillRequest(w *wire, stagedOnly bool) step {
 			control = b.data
 		}
 	}
-	switch r.opcode {
+	switch r.Opcode {
 	case verbs.RDMARead:
-		h.Type, h.End, h.BufferID, h.Offset, h.RDMALength = segment.ReadRequest, true, r.rkey, uint32(r.addr), uint32(r.total)
+		h.Type, h.End, h.BufferID, h.Offset, h.RDMALength = segment.ReadRequest, true, r.RKey, uint32(r.Addr), uint32(r.Total)
 		q.out.add(&h, control, nil, 0, 0)
 		q.reads.next()
 		*q.reads.at(q.reads.push()) = q.sqNext
 		return q.nextRequest()
 	case verbs.RDMAWrite:
 		// Order: R5, Writes do not wait for each other; ours may also overtake our Reads.
-		h.Type, h.BufferID, h.Offset, h.RDMALength, h.Order = segment.Write, r.rkey, uint32(r.addr)+uint32(q.sqSent), uint32(r.total), segment.NoOrder
+		h.Type, h.BufferID, h.Offset, h.RDMALength, h.Order = segment.Write, r.RKey, uint32(r.Addr)+uint32(q.sqSent), uint32(r.Total), segment.NoOrder
 	default:
-		if q.dev.cfg.Raw == nil && r.flags&verbs.SendSolicited != 0 {
+		if q.dev.cfg.Raw == nil && r.Flags&verbs.SendSolicited != 0 {
 			h.Res |= resSolicited
 		}
-		if r.opcode == verbs.SendWithInvalidate {
+		if r.Opcode == verbs.SendWithInvalidate {
 			h.Res |= resControl
 			if h.Begin {
 				control = binary.BigEndian.AppendUint32(q.control[:0], opInvalidate)
-				control = binary.BigEndian.AppendUint32(control, r.invalidate)
+				control = binary.BigEndian.AppendUint32(control, r.Invalidate)
 			}
 		}
 	}
 	if h.Begin {
-		q.segmentSize = perSegment(r.total, h.Type.MaxPayload()-max(4*controlWords, len(control)))
+		q.segmentSize = perSegment(r.Total, h.Type.MaxPayload()-max(4*controlWords, len(control)))
 	}
-	n := min(q.segmentSize, r.total-q.sqSent)
-	h.End = q.sqSent+n == r.total
+	n := min(q.segmentSize, r.Total-q.sqSent)
+	h.End = q.sqSent+n == r.Total
 	if n > StageLimit && stagedOnly {
 		return stepNeedsWriter
 	}
-	if !r.sgl.Pin() {
+	if !r.SGL.Pin() {
 		return q.failRequest(r, verbs.StatusLocalProtection, "local region was invalidated after the post")
 	}
-	q.addPinned(&h, control, r.sgl, q.sqSent, n)
+	q.addPinned(&h, control, r.SGL, q.sqSent, n)
 	q.sqSent += n
 	if h.End {
 		return q.nextRequest()
@@ -133,11 +133,11 @@ func (q *queuePair) nextRequest() step {
 
 // impossible returns why no peer could carry a request out, or "": offsets have 32 bits.
 func (r *request) impossible() string {
-	if r.opcode != verbs.RDMAWrite && r.opcode != verbs.RDMARead || r.total == 0 {
+	if r.Opcode != verbs.RDMAWrite && r.Opcode != verbs.RDMARead || r.Total == 0 {
 		return ""
 	}
-	if r.addr >= 1<<32 || r.addr+uint64(r.total) > 1<<32 {
-		return fmt.Sprintf("range of %d bytes at %#x ends beyond 2^32, the largest size of a region (draft-williams-rdmatcp-00 §3.4 RDMA Buffer Offset)", r.total, r.addr)
+	if r.Addr >= 1<<32 || r.Addr+uint64(r.Total) > 1<<32 {
+		return fmt.Sprintf("range of %d bytes at %#x ends beyond 2^32, the largest size of a region (draft-williams-rdmatcp-00 §3.4 RDMA Buffer Offset)", r.Total, r.Addr)
 	}
 	return ""
 }
@@ -157,8 +157,8 @@ func (q *queuePair) localInvalidate(r *request) step {
 	if len(q.out.pins) > 0 { // the region may be one of these: write the batch first
 		return stepNone
 	}
-	if !q.PD.InvalidateKey(r.invalidate) {
-		return q.failRequest(r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.invalidate))
+	if !q.PD.InvalidateKey(r.Invalidate) {
+		return q.failRequest(r, verbs.StatusLocalProtection, fmt.Sprintf("local invalidate of key 0x%08x, which names no valid region of the domain", r.Invalidate))
 	}
 	r.done = true
 	q.sqNext++
@@ -173,7 +173,7 @@ func (q *queuePair) failRequest(r *request, status verbs.Status, what string) st
 		return stepNone
 	}
 	r.done, r.status = true, status
-	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.wrid, q.Num(), r.opcode, what, status.Err()), report{reason: reasonFailed})
+	q.end(fmt.Errorf("%w: request %#x of queue pair %d: %v: %s: %w", verbs.ErrConnectionBroken, r.WRID, q.Num(), r.Opcode, what, status.Err()), report{reason: reasonFailed})
 	return stepNone
 }
 

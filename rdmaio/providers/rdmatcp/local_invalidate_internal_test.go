@@ -74,7 +74,7 @@ func TestLocalInvalidateWaitsForWrite(t *testing.T) {
 	q, mr := loneQP(t)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	*q.sq.next() = request{opcode: verbs.LocalInvalidate, invalidate: mr.RKey()}
+	*q.sq.next() = request{Request: soft.Request{Opcode: verbs.LocalInvalidate, Invalidate: mr.RKey()}}
 	r := q.sq.at(q.sq.push())
 	q.out = &batch{pins: []*soft.Region{nil}}
 	if got := q.localInvalidate(r); got != stepNone || r.done || mr.State() != verbs.MRValid {

@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -24,54 +25,21 @@ func (q *queuePair) postSend(wrs []verbs.SendWR, control []*controlData) (int, e
 		return 0, fmt.Errorf("rdmatcp: queue pair %d: post send in state %v: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
 	for i := range wrs {
-		if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
-			return i, fmt.Errorf("rdmatcp: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
-				q.Num(), i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
-		}
 		r := q.sq.next()
-		err := q.checkSend(&wrs[i], r)
-		if err == nil && control != nil && control[i] != nil {
-			r.control = control[i]
-			err = r.control.check()
+		*r = request{Request: soft.Request{SGL: r.SGL}}
+		if err := q.CheckSend(&r.Request, wrs, i, q.maxSend, q.depth); err != nil {
+			return i, err
 		}
-		if err != nil {
-			return i, fmt.Errorf("rdmatcp: queue pair %d: request %d of %d (%v, id %#x): %w", q.Num(), i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)
+		if control != nil && control[i] != nil {
+			r.control = control[i]
+			if err := r.control.check(); err != nil {
+				return i, q.SendError(wrs, i, err)
+			}
 		}
 		q.sq.push()
 		q.SendUsed.Add(1)
 	}
 	return len(wrs), nil
-}
-
-// checkSend checks a request and fills in r.
-func (q *queuePair) checkSend(wr *verbs.SendWR, r *request) error {
-	*r = request{
-		wrid: wr.WRID, opcode: wr.Opcode, flags: wr.Flags, rkey: wr.RKey, invalidate: wr.InvalidateRKey, addr: wr.RemoteAddr,
-		sgl: r.sgl[:0],
-	}
-	limit, longest, need := q.Cfg.MaxSendSGE, int(q.dev.attrs.MaxMessageSize), verbs.Access(0)
-	switch wr.Opcode {
-	case verbs.SendWithInvalidate:
-		if !q.dev.attrs.RemoteInvalidate {
-			return fmt.Errorf("needs the connection profile, which Config.Raw disables: %w", verbs.ErrNotSupported)
-		}
-		longest = int(min(q.dev.attrs.MaxMessageSize, q.maxSend))
-	case verbs.Send:
-		longest = int(min(q.dev.attrs.MaxMessageSize, q.maxSend))
-	case verbs.RDMAWrite:
-	case verbs.RDMARead:
-		limit, need = min(limit, q.dev.attrs.MaxReadSGE), verbs.AccessLocalWrite
-		if q.depth == 0 {
-			return fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
-		}
-	case verbs.LocalInvalidate:
-		return nil // it has no SGL
-	default:
-		return fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
-	}
-	var err error
-	r.sgl, r.total, err = q.PD.Check(r.sgl, wr.SGL, limit, longest, need)
-	return err
 }
 
 // PostRecv implements verbs.QueuePair.
@@ -90,14 +58,10 @@ func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
 		return 0, fmt.Errorf("rdmatcp: queue pair %d: post receive in state %v: %w", q.Num(), s, verbs.ErrInvalidState)
 	}
 	for i := range wrs {
-		if int(q.RecvUsed.Load()) >= q.Cfg.MaxRecvWR {
-			return i, fmt.Errorf("rdmatcp: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
-				q.Num(), i, len(wrs), q.Cfg.MaxRecvWR, verbs.ErrQueueFull)
-		}
 		r := q.rq.next()
-		sgl, total, err := q.PD.Check(r.sgl[:0], wrs[i].SGL, q.Cfg.MaxRecvSGE, int(q.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite)
+		sgl, total, err := q.CheckRecv(r.sgl, wrs, i)
 		if err != nil {
-			return i, fmt.Errorf("rdmatcp: queue pair %d: receive %d of %d (id %#x): %w", q.Num(), i, len(wrs), wrs[i].WRID, err)
+			return i, err
 		}
 		*r = recv{wrid: wrs[i].WRID, total: total, sgl: sgl}
 		q.rq.push()

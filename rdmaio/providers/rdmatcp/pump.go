@@ -216,7 +216,7 @@ func (q *queuePair) sent() {
 	s.sentDirect.Add(int64(q.out.direct))
 	s.sentStaged.Add(int64(q.out.staged))
 	for i := max(q.out.first, q.sq.head); i < q.out.requests; i++ {
-		if r := q.sq.at(i); r.opcode != verbs.RDMARead {
+		if r := q.sq.at(i); r.Opcode != verbs.RDMARead {
 			r.done = true
 		}
 	}

@@ -48,8 +48,6 @@ type queuePair struct {
 	depth, resources int    // Reads of ours and of the peer that may be outstanding, as negotiated
 	maxSend          uint32 // length of the longest Send that the peer accepts
 
-	sendRoom int32 // send queue entries of completed requests that were not signaled
-
 	sq    ring[request] // requests that are not completed
 	reads ring[uint64]  // numbers in sq of Reads that were sent and not answered
 	rq    ring[recv]    // Receives that are not completed
@@ -82,17 +80,10 @@ var (
 	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
 )
 
-// request is a checked send request.
+// request is a request of the send queue.
 type request struct {
-	wrid       uint64
-	opcode     verbs.Opcode
-	flags      verbs.SendFlags
-	rkey       uint32
-	invalidate uint32
-	addr       uint64
-	total      int
-	sgl        soft.List
-	control    *controlData // from RawConfig.Attach; may be nil
+	soft.Request
+	control *controlData // from RawConfig.Attach; may be nil
 
 	number uint32 // the message number, once the message was begun
 	done   bool   // status is set; the request completes after those before it

@@ -19,7 +19,7 @@ type CompletionQueue struct {
 	users    int // queue pairs, each counted for every queue role
 	reserved int // entries promised to them
 	orphans  int // completions of closed queue pairs
-	ring     []Entry
+	ring     []entry
 	head     int
 	count    int
 	armed    armState
@@ -35,11 +35,12 @@ const (
 	armedAny
 )
 
-// Entry is a completion and what polling it gives back.
-type Entry struct {
-	WC       verbs.WC
-	QP       *QueuePair
-	SendRoom int32 // entries of the send queue it frees; 0: one of the receive queue
+// entry is a completion, with the entries of a work queue that become free when it is
+// polled.
+type entry struct {
+	wc    verbs.WC
+	qp    *QueuePair // nil if the queue pair is closed
+	sends int32      // entries of the send queue; 0 means one of the receive queue
 }
 
 // reserve takes entries for a queue pair, so that its completions always have
@@ -66,8 +67,8 @@ func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 	cq.reserved -= n
 	cq.users--
 	for i := range cq.count {
-		if e := &cq.ring[(cq.head+i)%len(cq.ring)]; e.QP == q {
-			e.QP = nil
+		if e := &cq.ring[(cq.head+i)%len(cq.ring)]; e.qp == q {
+			e.qp = nil
 			cq.orphans++
 		}
 	}
@@ -75,7 +76,7 @@ func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 
 // push adds a completion and reports whether notify is due. The reservation
 // of its queue pair makes sure that there is room.
-func (cq *CompletionQueue) push(e Entry, solicited bool) bool {
+func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	cq.mu.Lock()
 	i := cq.head + cq.count
 	if i >= len(cq.ring) {
@@ -83,7 +84,7 @@ func (cq *CompletionQueue) push(e Entry, solicited bool) bool {
 	}
 	cq.ring[i] = e
 	cq.count++
-	wakes := cq.armed == armedAny || cq.armed == armedSolicited && (solicited || e.WC.Status != verbs.StatusSuccess)
+	wakes := cq.armed == armedAny || cq.armed == armedSolicited && (solicited || e.wc.Status != verbs.StatusSuccess)
 	if wakes {
 		cq.armed = disarmed
 	}
@@ -108,16 +109,16 @@ func (cq *CompletionQueue) Poll(wcs []verbs.WC) (int, error) {
 	n := min(len(wcs), cq.count)
 	for i := range n {
 		e := &cq.ring[cq.head]
-		wcs[i] = e.WC
+		wcs[i] = e.wc
 		switch {
-		case e.QP == nil:
+		case e.qp == nil:
 			cq.orphans--
-		case e.SendRoom > 0:
-			e.QP.SendUsed.Add(-e.SendRoom)
+		case e.sends > 0:
+			e.qp.SendUsed.Add(-e.sends)
 		default:
-			e.QP.RecvUsed.Add(-1)
+			e.qp.RecvUsed.Add(-1)
 		}
-		e.QP = nil
+		e.qp = nil
 		if cq.head++; cq.head == len(cq.ring) {
 			cq.head = 0
 		}

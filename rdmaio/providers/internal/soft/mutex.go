@@ -46,8 +46,8 @@ func (m *Mutex) UnlockNotify() {
 	m.Unlock()
 }
 
-// Push adds a completion to a queue.
-func (m *Mutex) Push(cq *CompletionQueue, e Entry, solicited bool) {
+// push adds a completion to a queue. m is locked.
+func (m *Mutex) push(cq *CompletionQueue, e entry, solicited bool) {
 	if cq.push(e, solicited) {
 		m.due = append(m.due, notification{cq: cq})
 	}

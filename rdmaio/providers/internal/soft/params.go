@@ -7,9 +7,24 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Lower gives a device's limits as a user wants them: zero fields of wish keep
-// what a has, a negative number means none. A limit can only be lowered, but for
-// depths, which can be anything up to depth.
+// Attributes returns the limits that memory alone sets, and that all providers of this
+// package share.
+func Attributes(name string) verbs.DeviceAttributes {
+	return verbs.DeviceAttributes{
+		Name:           name,
+		MaxSendWR:      1 << 14,
+		MaxRecvWR:      1 << 14,
+		MaxSendSGE:     32,
+		MaxRecvSGE:     32,
+		MaxReadSGE:     32,
+		MaxCQE:         1 << 18,
+		MaxMessageSize: 1 << 30,
+	}
+}
+
+// Lower returns a device's attributes a with the limits that a user wishes. A zero field of
+// wish keeps the limit, and a negative one sets it to none. Limits can only be lowered,
+// except for the depths of Reads, which can be anything up to depth.
 func Lower(provider string, a verbs.DeviceAttributes, wish *verbs.DeviceAttributes, depth int) (verbs.DeviceAttributes, error) {
 	if wish == nil {
 		return a, nil
@@ -36,7 +51,7 @@ func Lower(provider string, a verbs.DeviceAttributes, wish *verbs.DeviceAttribut
 		case f.wish < 0 && f.least == 0:
 			*f.to = 0
 		case f.wish < f.least || f.wish > f.most:
-			return a, fmt.Errorf("%s: device %s: limit %s of %d, want %d to %d: %w", provider, a.Name, f.name, f.wish, f.least, f.most, verbs.ErrInvalidValue)
+			return a, fmt.Errorf("%s: device %s: limit %s is %d, want %d to %d: %w", provider, a.Name, f.name, f.wish, f.least, f.most, verbs.ErrInvalidValue)
 		default:
 			*f.to = f.wish
 		}
@@ -50,7 +65,8 @@ func Lower(provider string, a verbs.DeviceAttributes, wish *verbs.DeviceAttribut
 	return a, nil
 }
 
-// Params checks what Dial and Accept are given and says it in numbers.
+// Params checks the parameters of Dial and Accept, and replaces the depths that stand for
+// the device's limits by numbers.
 func (d *Device) Params(params *verbs.ConnParams) (p verbs.ConnParams, err error) {
 	if params != nil {
 		p = *params
@@ -64,7 +80,7 @@ func (d *Device) Params(params *verbs.ConnParams) (p verbs.ConnParams, err error
 	return p, nil
 }
 
-// depth turns a wish into a number: 0 is the limit, negative is none.
+// depth returns the depth that a wish means: 0 means the limit, and a negative number none.
 func depth(wish, limit int) int {
 	switch {
 	case wish < 0:

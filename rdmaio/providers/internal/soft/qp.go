@@ -16,7 +16,8 @@ type QueuePair struct {
 
 	SendUsed, RecvUsed atomic.Int32 // entries in use, until polled
 
-	num uint32
+	num        uint32
+	unreported int32 // completed requests of the send queue since the last completion; the provider's lock guards it
 }
 
 // Num implements verbs.QueuePair.

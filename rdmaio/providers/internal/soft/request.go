@@ -1,0 +1,119 @@
+package soft
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Request is a checked request of a send queue.
+type Request struct {
+	WRID       uint64
+	Opcode     verbs.Opcode
+	Flags      verbs.SendFlags
+	RKey       uint32
+	Addr       uint64
+	Invalidate uint32 // the key that a SendWithInvalidate or LocalInvalidate names
+	Total      int    // bytes of SGL
+	SGL        List
+}
+
+// CheckSend checks request i of a post and fills in r, whose list it reuses. maxSend is
+// the length of the longest Send that the peer accepts, and depth the negotiated initiator
+// depth.
+func (q *QueuePair) CheckSend(r *Request, wrs []verbs.SendWR, i int, maxSend uint32, depth int) error {
+	if int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {
+		return fmt.Errorf("%s: queue pair %d: request %d of %d: all %d entries of the send queue are in use: %w",
+			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxSendWR, verbs.ErrQueueFull)
+	}
+	if err := q.checkSend(r, &wrs[i], maxSend, depth); err != nil {
+		return q.SendError(wrs, i, err)
+	}
+	return nil
+}
+
+// SendError returns the error of a post whose request i is refused because of err.
+func (q *QueuePair) SendError(wrs []verbs.SendWR, i int, err error) error {
+	return fmt.Errorf("%s: queue pair %d: request %d of %d (%v, id %#x): %w",
+		q.PD.dev.provider, q.num, i, len(wrs), wrs[i].Opcode, wrs[i].WRID, err)
+}
+
+func (q *QueuePair) checkSend(r *Request, wr *verbs.SendWR, maxSend uint32, depth int) error {
+	r.WRID, r.Opcode, r.Flags, r.RKey, r.Addr, r.Invalidate = wr.WRID, wr.Opcode, wr.Flags, wr.RKey, wr.RemoteAddr, wr.InvalidateRKey
+	r.Total, r.SGL = 0, r.SGL[:0]
+	attrs := &q.PD.dev.attrs
+	limit, longest, need := q.Cfg.MaxSendSGE, attrs.MaxMessageSize, verbs.Access(0)
+	switch wr.Opcode {
+	case verbs.SendWithInvalidate:
+		if !attrs.RemoteInvalidate {
+			return fmt.Errorf("the device has no remote invalidation (DeviceAttributes.RemoteInvalidate): %w", verbs.ErrNotSupported)
+		}
+		longest = min(longest, maxSend)
+	case verbs.Send:
+		longest = min(longest, maxSend)
+	case verbs.RDMAWrite:
+	case verbs.RDMARead:
+		limit, need = min(limit, attrs.MaxReadSGE), verbs.AccessLocalWrite
+		if depth == 0 {
+			return fmt.Errorf("the connection was set up without Reads (initiator depth 0): %w", verbs.ErrNotSupported)
+		}
+	case verbs.LocalInvalidate:
+		return nil // it has no SGL
+	default:
+		return fmt.Errorf("unknown opcode: %w", verbs.ErrInvalidWR)
+	}
+	var err error
+	r.SGL, r.Total, err = q.PD.Check(r.SGL, wr.SGL, limit, int(longest), need)
+	return err
+}
+
+// CheckRecv checks Receive i of a post. It returns the checked form of the list, in the
+// memory of to, and the sum of its lengths.
+func (q *QueuePair) CheckRecv(to List, wrs []verbs.RecvWR, i int) (List, int, error) {
+	if int(q.RecvUsed.Load()) >= q.Cfg.MaxRecvWR {
+		return nil, 0, fmt.Errorf("%s: queue pair %d: receive %d of %d: all %d entries of the receive queue are in use: %w",
+			q.PD.dev.provider, q.num, i, len(wrs), q.Cfg.MaxRecvWR, verbs.ErrQueueFull)
+	}
+	to, total, err := q.PD.Check(to[:0], wrs[i].SGL, q.Cfg.MaxRecvSGE, int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: queue pair %d: receive %d of %d (id %#x): %w", q.PD.dev.provider, q.num, i, len(wrs), wrs[i].WRID, err)
+	}
+	return to, total, nil
+}
+
+// wcOpcode returns the opcode of the request's completion.
+func (r *Request) wcOpcode() verbs.WCOpcode {
+	switch r.Opcode {
+	case verbs.RDMAWrite:
+		return verbs.WCRDMAWrite
+	case verbs.RDMARead:
+		return verbs.WCRDMARead
+	case verbs.LocalInvalidate:
+		return verbs.WCLocalInvalidate
+	}
+	return verbs.WCSend
+}
+
+// CompleteSend completes the oldest request of the send queue. An unsignaled request that
+// has succeeded gets no completion: its entry is freed with that of the next completion.
+// m is locked.
+func (q *QueuePair) CompleteSend(m *Mutex, r *Request, status verbs.Status) {
+	q.unreported++
+	if status == verbs.StatusSuccess && r.Flags&verbs.SendSignaled == 0 {
+		return
+	}
+	wc := verbs.WC{WRID: r.WRID, Status: status, Opcode: r.wcOpcode(), QPNum: q.num}
+	if r.Opcode == verbs.RDMARead && status == verbs.StatusSuccess {
+		wc.ByteLen = uint32(r.Total)
+	}
+	freed := q.unreported
+	q.unreported = 0
+	m.push(q.SendCQ, entry{wc: wc, qp: q, sends: freed}, false)
+}
+
+// CompleteRecv completes the oldest Receive. wc has the fields that depend on the message.
+// m is locked.
+func (q *QueuePair) CompleteRecv(m *Mutex, wrid uint64, wc verbs.WC, solicited bool) {
+	wc.WRID, wc.Opcode, wc.QPNum = wrid, verbs.WCRecv, q.num
+	m.push(q.RecvCQ, entry{wc: wc, qp: q}, solicited)
+}
