@@ -24,9 +24,7 @@ func Fail(code xdr.Code, offset int, found, want uint64, path string, index ...i
 //
 //go:noinline
 func Short(b []byte, off, need int, path string, index ...int) *xdr.Error {
-	err := &xdr.Error{Code: xdr.CodeShort, Offset: off, Found: uint64(len(b) - off), Want: uint64(need)}
-	err.Trace.Add(path, index)
-	return err
+	return Fail(xdr.CodeShort, off, uint64(len(b)-off), uint64(need), path, index...)
 }
 
 // In adds the step that leads to what failed to err, which must be an *xdr.Error, and returns

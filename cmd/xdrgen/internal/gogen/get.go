@@ -64,8 +64,11 @@ func (r *getter) decoder() *jen.Statement {
 // refuse returns the error where a rule is broken and is in force: leniency
 // costs nothing until then.
 func (r *getter) refuse(broken *jen.Statement, code string, err jen.Code) jen.Code {
-	return jen.If(broken.Op("&&").Qual(codecPath, "Refuses").Call(r.rules(), jen.Qual(xdrPath, code))).Block(jen.Return(jen.Lit(0), err))
+	return jen.If(broken.Op("&&").Qual(codecPath, "Refuses").Call(r.rules(), jen.Qual(xdrPath, code))).Block(r.fail(err))
 }
+
+// fail returns err.
+func (r *getter) fail(err jen.Code) jen.Code { return jen.Return(jen.Lit(0), err) }
 
 func (r *getter) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
 
@@ -109,7 +112,7 @@ func (r *getter) flush() {
 // need refuses input that has not n more bytes.
 func (r *getter) need(n int, v place) jen.Code {
 	return jen.If(lacks(r.buf, r.off, jen.Lit(n))).Block(
-		jen.Return(jen.Lit(0), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Lit(n))))
+		r.fail(v.short(jen.Id(r.buf), jen.Id(r.off), jen.Lit(n))))
 }
 
 // at is the offset of byte k of the run.
@@ -126,17 +129,17 @@ func (r *getter) get(t *ir.Type, v place) {
 	case ir.Bool:
 		r.bool(v)
 	case ir.Int:
-		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Int32().Call(w.uint32()) })
+		r.word(v, id("int32"))
 	case ir.Uint:
-		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Add(w.uint32()) })
+		r.word(v)
 	case ir.Hyper:
-		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Int64().Call(w.uint64()) })
+		r.hyper(v, id("int64"))
 	case ir.Uhyper:
-		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Add(w.uint64()) })
+		r.hyper(v)
 	case ir.Float:
-		r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Qual("math", "Float32frombits").Call(w.uint32()) })
+		r.word(v, float32frombits)
 	case ir.Double:
-		r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Qual("math", "Float64frombits").Call(w.uint64()) })
+		r.hyper(v, float64frombits)
 	case ir.Quad:
 		r.bytes(16, v)
 	case ir.FixedOpaque:
@@ -157,6 +160,27 @@ func (r *getter) get(t *ir.Type, v place) {
 		r.ref(t, v)
 	}
 }
+
+// word adds a 32-bit word to the run, converted by each function or type of by in turn.
+func (r *getter) word(v place, by ...expr) {
+	r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Add(converted(w.uint32(), by)) })
+}
+
+// hyper adds a 64-bit word to the run, converted like a word.
+func (r *getter) hyper(v place, by ...expr) {
+	r.keep(8, v, func(w window) jen.Code { return v.x().Op("=").Add(converted(w.uint64(), by)) })
+}
+
+func converted(x *jen.Statement, by []expr) *jen.Statement {
+	for _, f := range by {
+		x = f().Call(x)
+	}
+	return x
+}
+
+func float32frombits() *jen.Statement { return jen.Qual("math", "Float32frombits") }
+
+func float64frombits() *jen.Statement { return jen.Qual("math", "Float64frombits") }
 
 // bool adds a word that must be 0 or 1 (RFC 4506 §4.4) to the run.
 func (r *getter) bool(v place) {
@@ -204,7 +228,7 @@ func (r *getter) ref(t *ir.Type, v place) {
 	switch {
 	case d.Kind == ir.Enum:
 		if d.Open {
-			r.keep(4, v, func(w window) jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(w.uint32()) })
+			r.word(v, func() *jen.Statement { return r.g.declType(d) })
 			return
 		}
 		k, enum := r.n, r.vars.name("enum")
@@ -255,37 +279,29 @@ func (r *getter) typedef(d *ir.Decl, v place) {
 		r.get(d.Type, v)
 		return
 	}
-	set := func(x func(w window) *jen.Statement) func(window) jen.Code {
-		return func(w window) jen.Code { return v.x().Op("=").Add(r.g.declType(d)).Call(x(w)) }
-	}
+	named := func() *jen.Statement { return r.g.declType(d) }
 	switch t := d.Type.Underlying(); t.Kind {
 	case ir.Bool:
 		r.bool(v)
 	case ir.Int, ir.Uint:
-		r.keep(4, v, set(window.uint32))
+		r.word(v, named)
 	case ir.Hyper, ir.Uhyper:
-		r.keep(8, v, set(window.uint64))
+		r.hyper(v, named)
 	case ir.Float:
-		r.keep(4, v, set(func(w window) *jen.Statement { return jen.Qual("math", "Float32frombits").Call(w.uint32()) }))
+		r.word(v, float32frombits, named)
 	case ir.Double:
-		r.keep(8, v, set(func(w window) *jen.Statement { return jen.Qual("math", "Float64frombits").Call(w.uint64()) }))
+		r.hyper(v, float64frombits, named)
 	}
 }
 
 // call calls the codec of declaration d.
 func (r *getter) call(d *ir.Decl, v place) {
 	r.flush()
-	r.g.needErr = true
 	read := jen.Parens(jen.Op("*").Add(r.g.declType(d))).Call(jen.Nil()).Dot("SkipXDR")
 	if !r.check {
 		read = v.x().Dot("GetXDR")
 	}
-	r.stmt(
-		jen.If(
-			jen.List(jen.Id(r.off), jen.Err()).Op("=").Add(read).Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off)),
-			jen.Err().Op("!=").Nil(),
-		).Block(jen.Return(jen.Lit(0), v.wrap(id("err")))),
-	)
+	r.fallible(jen.Id(r.off), read.Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off)), v)
 }
 
 // fallible writes dst, err = call, or without dst err = call, with the error
@@ -296,17 +312,19 @@ func (r *getter) fallible(dst *jen.Statement, call jen.Code, v place) {
 	if dst != nil {
 		results = jen.List(dst, jen.Err())
 	}
-	r.stmt(
-		jen.If(results.Op("=").Add(call), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Lit(0), v.wrap(id("err")))),
-	)
+	r.stmt(attempt(results, call, "err", r.fail(v.wrap(id("err")))))
+}
+
+// attempt assigns the results of call, and does fail if the one named err is not nil.
+func attempt(results *jen.Statement, call jen.Code, err string, fail jen.Code) jen.Code {
+	return jen.If(results.Op("=").Add(call), jen.Id(err).Op("!=").Nil()).Block(fail)
 }
 
 // bound refuses a count over the declared maximum.
 func (r *getter) bound(t *ir.Type, n string, v place) {
 	if t.Bounded && t.Max < 1<<32-1 {
 		r.stmt(jen.If(jen.Id(n).Op(">").Add(literal(t.Max))).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), literal(t.Max)))))
+			r.fail(v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), literal(t.Max)))))
 	}
 }
 
@@ -332,7 +350,7 @@ func (r *getter) inlineOpaque(n string, v place) {
 	size := func() *jen.Statement { return jen.Int().Call(jen.Id(n)) }
 	r.stmt(
 		jen.If(pad.Op(">").Add(left)).Block(
-			jen.Return(jen.Lit(0), v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
+			r.fail(v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(xdrPath, "Padded").Call(size())))),
 		r.refuse(jen.Op("!").Qual(codecPath, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()), "CodePadding",
 			v.fail("CodePadding", jen.Id(r.off).Op("+").Add(size()),
 				jen.Qual(codecPath, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0))),
@@ -356,10 +374,8 @@ func (r *getter) taken(v place, size *jen.Statement, inline []jen.Code, use func
 		jen.Id(ok).Op(":=").False(),
 		jen.If(jen.Qual(codecPath, "Reinserts").Call(r.decoder())).Block(
 			jen.Var().Id("fault").Add(errPtr()),
-			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")).Op("=").Qual(codecPath, "Take").Call(r.decoder(), v.site(), jen.Id(r.off), size),
-				jen.Id("fault").Op("!=").Nil(),
-			).Block(jen.Return(jen.Lit(0), v.wrap(id("fault")))),
+			attempt(jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")),
+				jen.Qual(codecPath, "Take").Call(r.decoder(), v.site(), jen.Id(r.off), size), "fault", r.fail(v.wrap(id("fault")))),
 		),
 	)
 	if r.check {

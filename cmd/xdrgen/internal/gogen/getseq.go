@@ -59,10 +59,9 @@ func (r *getter) array(t *ir.Type, v place) {
 		jen.If(jen.Qual(codecPath, "Reinserts").Call(r.decoder())).Block(
 			jen.Var().Id(data).Index().Byte(),
 			jen.Var().Id("fault").Add(errPtr()),
-			jen.If(
-				jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")).Op("=").Qual(codecPath, "TakeArray").Call(r.decoder(), v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
-				jen.Id("fault").Op("!=").Nil(),
-			).Block(jen.Return(jen.Lit(0), v.wrap(id("fault")))),
+			attempt(jen.List(jen.Id(data), jen.Id(ok), jen.Id("fault")),
+				jen.Qual(codecPath, "TakeArray").Call(r.decoder(), v.site(), jen.Id(r.off), jen.Id(n), jen.Lit(int(t.Elem.Size.Min)), jen.Lit(t.Elem.Size.Fixed())),
+				"fault", r.fail(v.wrap(id("fault")))),
 			jen.If(jen.Id(ok)).Block(taken...),
 		),
 	)
@@ -75,7 +74,7 @@ func (r *getter) array(t *ir.Type, v place) {
 	r.stmt(q.code...)
 	r.stmt(
 		jen.If(jen.Op("!").Id(ok)).Block(jen.Id(r.off).Op("=").Id(off)).Else().If(jen.Id(off).Op("!=").Len(jen.Id(buf))).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeChunk", jen.Id(r.off), jen.Uint64().Call(jen.Len(jen.Id(buf))), jen.Uint64().Call(jen.Id(off))))),
+			r.fail(v.fail("CodeChunk", jen.Id(r.off), jen.Uint64().Call(jen.Len(jen.Id(buf))), jen.Uint64().Call(jen.Id(off))))),
 	)
 }
 
@@ -86,11 +85,11 @@ func (r *getter) elements(t *ir.Type, n string, v place) {
 	if least > 0 {
 		left := jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off))
 		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op("*").Lit(int(least)).Op(">").Add(left)).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+			r.fail(v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
 				jen.Uint64().Call(jen.Len(jen.Id(r.buf)).Op("-").Id(r.off)).Op("/").Lit(int(least))))))
 	} else {
 		r.stmt(jen.If(jen.Uint64().Call(jen.Id(n)).Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(r.rules()))).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
+			r.fail(v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)),
 				jen.Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(r.rules()))))))
 	}
 	if r.check {
@@ -139,7 +138,12 @@ func (r *getter) optional(t *ir.Type, v place) {
 // presence refuses a presence word, just read, that is neither 0 nor 1
 // (RFC 4506 §4.19).
 func (r *getter) presence(broken *jen.Statement, more string, v place) jen.Code {
-	return r.refuse(broken, "CodeBool", v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))
+	return r.refuse(broken, "CodeBool", r.noPresence(more, v))
+}
+
+// noPresence is the error of a presence word, just read, that is neither 0 nor 1.
+func (r *getter) noPresence(more string, v place) jen.Code {
+	return v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1))
 }
 
 // list reads a linked list into a slice. The word that leads on stands in the
@@ -185,8 +189,7 @@ func (r *getter) whileMore(more string, v place, body []jen.Code) []jen.Code {
 	lenient := jen.Id(more).Op(">").Lit(1).Op("&&").Op("!").Qual(codecPath, "Refuses").Call(r.rules(), jen.Qual(xdrPath, "CodeBool"))
 	return []jen.Code{
 		jen.For(jen.Id(more).Op("==").Lit(1).Op("||").Add(lenient)).Block(body...),
-		jen.If(jen.Id(more).Op("!=").Lit(0)).Block(
-			jen.Return(jen.Lit(0), v.fail("CodeBool", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(more)), jen.Lit(1)))),
+		jen.If(jen.Id(more).Op("!=").Lit(0)).Block(r.fail(r.noPresence(more, v))),
 	}
 }
 

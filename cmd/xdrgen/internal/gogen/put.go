@@ -232,12 +232,8 @@ func (p *putter) call(d *ir.Decl, v place) {
 	if p.g.reducible[d] {
 		e = jen.Id("e")
 	}
-	p.stmt(
-		jen.If(
-			jen.List(jen.Id(p.off), jen.Err()).Op("=").Add(v.x()).Dot("PutXDR").Call(e, jen.Id(p.buf), jen.Id(p.off)),
-			jen.Err().Op("!=").Nil(),
-		).Block(p.fail(v.wrap(id("err")))),
-	)
+	p.stmt(attempt(jen.List(jen.Id(p.off), jen.Err()),
+		v.x().Dot("PutXDR").Call(e, jen.Id(p.buf), jen.Id(p.off)), "err", p.fail(v.wrap(id("err")))))
 }
 
 // bound refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13), or

@@ -64,7 +64,7 @@ func (g *gen) getArms(r *getter, d *ir.Decl, disc place, arm func(q *getter, a *
 				arm(q, a)
 			}
 		})
-	}, append(refuse, jen.Return(jen.Lit(0), disc.fail("CodeUnion", at(), g.discWord(d, disc.x), jen.Lit(0))))))
+	}, append(refuse, r.fail(disc.fail("CodeUnion", at(), g.discWord(d, disc.x), jen.Lit(0))))))
 }
 
 // readDisc reads the discriminant into a variable, and returns that. Whether it is
