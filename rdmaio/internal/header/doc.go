@@ -1,9 +1,8 @@
-// Package header is what the versions of RPC-over-RDMA have in common: the
-// first four words of every message, the model of a decoded message that the
-// codecs header1 and header2 fill in, the sizes of chunk lists, and the faults
-// found in what a peer sent. Chunk lists look the same on the wire in
-// both versions (RFC 8166 §4.3; R15, R152, R321).
+// Package header has the parts of a header that all versions of RPC-over-RDMA share: the first four
+// words of every message, the model of a decoded message that the codecs header1 and header2 fill
+// in, the sizes of chunk lists, and the faults found in messages of the peer. Chunk lists are
+// encoded in the same way in both versions (RFC 8166 §4.3; R15, R152, R321).
 //
-// Nothing here allocates for a message that is like the one before: a Message
-// keeps the capacity of its slices.
+// A Message keeps the capacity of its slices, so decoding into it again allocates nothing for a
+// message that is no larger than an earlier one.
 package header

@@ -10,13 +10,13 @@ const (
 	FaultShort       Code = iota + 1 // message ends before its header can
 	FaultVersion                     // version not supported
 	FaultProcedure                   // procedure not known
-	FaultXDR                         // lists are no valid XDR
+	FaultXDR                         // lists are not valid XDR
 	FaultTrailing                    // bytes after the lists of a message without payload
-	FaultPayload                     // RPC message too short to tell what it is
+	FaultPayload                     // RPC message too short for its XID and type
 	FaultXID                         // header and RPC message disagree on the XID
 	FaultNoChunk                     // RDMA_NOMSG without the chunk that holds the payload
 	FaultAligned                     // position not a multiple of four
-	FaultZero                        // position zero where it must not be
+	FaultZero                        // position zero beside an inline payload
 	FaultOrder                       // positions do not increase
 	FaultOverlap                     // chunk reaches past the position of the next one
 	FaultBeyond                      // position past what the stream can fill
@@ -29,21 +29,21 @@ const (
 	FaultReturnRange                 // returned segment has another handle or offset
 	FaultReturnMore                  // returned length over the offered one
 	FaultReturnHole                  // segments not filled contiguously
-	FaultType                        // RPC message is no Call, or no Reply, where it should be
-	FaultReverse                     // chunks in a reverse Call, and the option is off
-	FaultPad                         // padding that cannot be
+	FaultType                        // RPC message is a Call instead of a Reply, or the reverse
+	FaultReverse                     // chunks in a reverse Call, with the option off
+	FaultPad                         // invalid alignment or threshold of padding
 	FaultPadReads                    // padding and read chunks in one message
-	FaultNoReads                     // a Call that needs RDMA Reads, of which none were agreed on
-	FaultWithdrawn                   // procedure of the draft, and the option is off
-	FaultAddress                     // segment at addresses that the provider cannot name
+	FaultNoReads                     // a Call needs RDMA Reads, and none were negotiated
+	FaultWithdrawn                   // procedure of the draft, with the option off
+	FaultAddress                     // segment at addresses that the provider cannot express
 )
 
-// faults gives each code its words and the rule it stands for.
+// faults has the text of each code, and the rule that is broken.
 var faults = [...]struct{ what, rule string }{
 	FaultShort:       {"message of %d bytes, at least %d expected", "RFC 8166 §4.5"},
 	FaultVersion:     {"version %d, only %d is supported", "RFC 8166 §4.5.1"},
 	FaultProcedure:   {"procedure %d is not supported, highest is %d", "RFC 8166 §4.2.4"},
-	FaultXDR:         {"header is no valid XDR at offset %d of %d bytes", "RFC 8166 §4.5.2"},
+	FaultXDR:         {"header is not valid XDR at offset %d of %d bytes", "RFC 8166 §4.5.2"},
 	FaultTrailing:    {"%d bytes after the lists, %d expected", "RFC 8166 §4.2.4"},
 	FaultPayload:     {"RPC message of %d bytes, at least %d expected", "RFC 5531 §9"},
 	FaultXID:         {"XID of the RPC message is %#x, of the header %#x", "RFC 8166 §4.2.1"},
@@ -62,18 +62,17 @@ var faults = [...]struct{ what, rule string }{
 	FaultReturnRange: {"returned segment names %#x, offered was %#x", "RFC 8166 §3.4.6"},
 	FaultReturnMore:  {"returned length %d, offered were %d", "RFC 8166 §3.4.6"},
 	FaultReturnHole:  {"%d bytes returned behind a segment with %d bytes of room left", "RFC 8166 §3.4.6"},
-	FaultType:        {"RPC message type %d, expected %d: a Call is 0, a Reply 1", "RFC 5531 §9"},
-	FaultNoReads:     {"%d RDMA Reads needed, agreed on were %d", "draft-ietf-nfsv4-rpcrdma-08 §6.2"},
-	FaultReverse:     {"lists of %d bytes in a reverse Call, without chunks they have %d", "RFC 8167 §5.3"},
-	FaultPad:         {"alignment %d with threshold %d, a power of two and more than 0 expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
-	FaultWithdrawn:   {"procedure %d was withdrawn, version %d has it no longer", "RFC 8166 §4.6.1; Config.Legacy takes it"},
-	FaultAddress:     {"segment ends at %#x, the last address that the provider can name is %#x", "local limit, verbs.DeviceAttributes.MaxRemoteAddr"},
-	FaultPadReads:    {"padding and %d read segments, whose positions are not defined then, %d expected", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
+	FaultType:        {"RPC message type %d, expected %d (CALL is 0, REPLY 1)", "RFC 5531 §9"},
+	FaultNoReads:     {"%d RDMA Reads needed, %d negotiated", "draft-ietf-nfsv4-rpcrdma-08 §6.2"},
+	FaultReverse:     {"chunk lists of %d bytes in a reverse Call, expected %d bytes: lists without chunks", "RFC 8167 §5.3"},
+	FaultPad:         {"padding of alignment %d and threshold %d, expected a power of two and at least 1", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
+	FaultWithdrawn:   {"procedure %d was withdrawn from version %d", "RFC 8166 §4.6.1; Config.Legacy allows it"},
+	FaultAddress:     {"segment ends at %#x, the last address that the provider can express is %#x", "local limit, verbs.DeviceAttributes.MaxRemoteAddr"},
+	FaultPadReads:    {"padding in a message with %d read segments, %d expected: positions in padded messages are undefined", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 }
 
-// Fault is what we found wrong in a message of the peer: the rule it breaks,
-// where, what was found and what the rule wants. Compare PeerError, which is
-// what the peer found wrong in ours.
+// Fault is an error in a message of the peer: the rule that is broken, where, the value found and
+// the value expected. Compare PeerError, an error that the peer found in ours.
 type Fault struct {
 	Code  Code
 	Where string // "read list", "write chunk"; may be empty
@@ -83,7 +82,7 @@ type Fault struct {
 	Err   error // from the XDR decoder, with FaultXDR
 }
 
-// Error renders the fault in one line.
+// Error returns the fault in one line.
 func (f *Fault) Error() string {
 	where := ""
 	if f.Where != "" {
@@ -97,8 +96,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("rdmaio: invalid message from the peer: %s%s (%s)", where, what, d.rule)
 }
 
-// Rule is the document section, or the local limit, that was broken.
+// Rule returns the document section, or the local limit, that was broken.
 func (f *Fault) Rule() string { return faults[f.Code].rule }
 
-// Unwrap gives the decoder's error, if any.
+// Unwrap returns the decoder's error, if any.
 func (f *Fault) Unwrap() error { return f.Err }

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// R59: a range that ends at 2^64 is good, one that passes it is not.
+// R59: a range may end at 2^64, but not pass it.
 func TestWraps(t *testing.T) {
 	for _, c := range []struct {
 		seg  header.Segment
@@ -53,7 +53,7 @@ func TestListsSize(t *testing.T) {
 	}
 }
 
-// A Message keeps its memory: the second time nothing is allocated.
+// A Message that is filled again allocates nothing.
 func TestAddWriteReuses(t *testing.T) {
 	var m header.Message
 	fill := func() {
@@ -70,7 +70,7 @@ func TestAddWriteReuses(t *testing.T) {
 	}
 }
 
-// R321: the four words that all versions have are read without any of the rest.
+// R321: the four words that all versions share are decoded without the rest of the message.
 func TestPrefixAndRPC(t *testing.T) {
 	b := []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4}
 	p, ok := header.DecodePrefix(b)
@@ -83,15 +83,15 @@ func TestPrefixAndRPC(t *testing.T) {
 	if xid, typ, ok := header.RPC([]byte{0, 0, 0, 9, 0, 0, 0, 1}); xid != 9 || typ != header.Reply || !ok {
 		t.Errorf("RPC: %d %d %v", xid, typ, ok)
 	}
-	// T20: seven bytes in a buffer that has more behind them.
+	// T20: seven bytes of a longer buffer.
 	if _, _, ok := header.RPC(b[:7]); ok {
 		t.Error("seven bytes taken for the head of an RPC message")
 	}
 }
 
-// Every code has words and a rule of its own.
+// Every code has a text and a rule.
 func TestFaultText(t *testing.T) {
-	for c := header.FaultShort; c <= header.FaultWithdrawn; c++ {
+	for c := header.FaultShort; c <= header.FaultAddress; c++ {
 		f := &header.Fault{Code: c, Where: "read list", Index: 3, Found: 17, Want: 4, Err: io.EOF}
 		if s := f.Error(); strings.Contains(s, "%!") || !strings.Contains(s, "read list 3: ") || f.Rule() == "" {
 			t.Errorf("code %d: %s", c, s)

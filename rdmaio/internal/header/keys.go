@@ -16,15 +16,15 @@ func (l *Lists) Keys(to []uint32) []uint32 {
 	return to
 }
 
-// HasKey reports whether a segment has that handle.
+// HasKey reports whether a segment has the handle key.
 func (l *Lists) HasKey(key uint32) bool {
 	return l.find(func(s *Segment) bool { return s.Handle == key }) != 0
 }
 
-// FirstKey is the handle of the first segment that names any memory, 0 if none does.
+// FirstKey returns the handle of the first segment of at least one byte, or 0 if there is none.
 func (l *Lists) FirstKey() uint32 { return l.find(func(s *Segment) bool { return s.Length > 0 }) }
 
-// find gives the handle of the first segment that match accepts.
+// find returns the handle of the first segment that match accepts, or 0.
 func (l *Lists) find(match func(*Segment) bool) uint32 {
 	for i := range l.Reads {
 		if s := &l.Reads[i].Segment; match(s) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Every list is looked through, and a segment of no bytes names no memory.
+// Keys are found in every list. FirstKey skips segments of no bytes.
 func TestKeys(t *testing.T) {
 	seg := func(key, n uint32) header.Segment { return header.Segment{Handle: key, Length: n} }
 	read := func(key, n uint32) header.ReadSegment { return header.ReadSegment{Segment: seg(key, n)} }
@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 	}{
 		{"nothing", header.Lists{}, nil, 0},
 		{"read first", header.Lists{Reads: []header.ReadSegment{read(1, 4), read(2, 4)}, Reply: []header.Segment{seg(3, 9)}}, []uint32{1, 2, 3}, 1},
-		{"a write chunk of none before", header.Lists{Writes: [][]header.Segment{{}, {seg(4, 0), seg(5, 1)}}}, []uint32{4, 5}, 5},
+		{"an empty write chunk first", header.Lists{Writes: [][]header.Segment{{}, {seg(4, 0), seg(5, 1)}}}, []uint32{4, 5}, 5},
 		{"only a reply chunk", header.Lists{Reads: []header.ReadSegment{read(6, 0)}, Reply: []header.Segment{seg(7, 1)}}, []uint32{6, 7}, 7},
 		{"no memory at all", header.Lists{Reply: []header.Segment{seg(8, 0)}}, []uint32{8}, 0},
 	} {
@@ -35,7 +35,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 		if c.l.HasKey(99) {
-			t.Errorf("%s: a stranger's key found", c.name)
+			t.Errorf("%s: a key that is in no list was found", c.name)
 		}
 	}
 }

@@ -4,20 +4,20 @@ package header
 type Segment struct {
 	Handle uint32
 	Length uint32 // bytes
-	Offset uint64 // of the first byte, as the owner of the handle counts
+	Offset uint64 // of the first byte, in the address space of the handle
 }
 
 // Wraps reports whether the range passes the end of the 64-bit space (R59).
 func (s *Segment) Wraps() bool { return s.Length > 0 && s.Offset > ^uint64(0)-uint64(s.Length-1) }
 
-// ReadSegment is a segment of a read chunk. Those of one chunk follow each
-// other and have the same Position (RFC 8166 §3.4.5).
+// ReadSegment is a segment of a read chunk. Adjacent segments of the same Position form one chunk
+// (RFC 8166 §3.4.5).
 type ReadSegment struct {
 	Position uint32 // in the unreduced payload stream, bytes from its XID
 	Segment
 }
 
-// Total is the length of a write or reply chunk: a sum in 64 bits (R52).
+// Total returns the length of a write or reply chunk. The sum has 64 bits (R52).
 func Total(chunk []Segment) uint64 {
 	var n uint64
 	for i := range chunk {
@@ -26,7 +26,7 @@ func Total(chunk []Segment) uint64 {
 	return n
 }
 
-// Kind is what a message is for, in any version.
+// Kind is the purpose of a message, in any version.
 type Kind uint8
 
 // The kinds.
@@ -38,7 +38,7 @@ const (
 	KindPadded             // KindMsg with padding before opaque items (RDMA_MSGP); withdrawn too
 )
 
-// String names the kind as the protocol does.
+// String returns the protocol's name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -53,16 +53,16 @@ type Lists struct {
 	Reads    []ReadSegment
 	Writes   [][]Segment // write chunks
 	Reply    []Segment   // segments of the reply chunk
-	HasReply bool        // there is a reply chunk, maybe of no segments
+	HasReply bool        // there is a reply chunk, perhaps without segments
 }
 
-// Reset empties the lists and keeps their memory.
+// Reset empties the lists. It keeps their memory.
 func (l *Lists) Reset() {
 	l.Reads, l.Writes, l.Reply, l.HasReply = l.Reads[:0], l.Writes[:0], l.Reply[:0], false
 }
 
-// AddWrite appends a write chunk of n segments, whose contents are the
-// caller's to set, in the memory of an earlier one if it suffices.
+// AddWrite appends a write chunk of n segments and returns it. The caller sets the segments: they
+// may be those of an earlier chunk, whose memory AddWrite reuses.
 func (l *Lists) AddWrite(n int) []Segment {
 	k := len(l.Writes)
 	if k < cap(l.Writes) {
@@ -93,22 +93,22 @@ func (l *Lists) Size() int {
 	return n
 }
 
-// ErrorCode says what a peer could not process.
+// ErrorCode is the reason in an RDMA_ERROR.
 type ErrorCode uint32
 
-// The codes of version 1 (RFC 8166 §4.5); version 2 begins with the same.
+// The codes of version 1 (RFC 8166 §4.5). Version 2 has them too, and more.
 const (
 	ErrVers  ErrorCode = 1
 	ErrChunk ErrorCode = 2
 )
 
-// Error is the body of a message of KindError.
+// Error is the body of a KindError message.
 type Error struct {
-	Code      ErrorCode // 0: the body could not be decoded
-	Low, High uint32    // versions that the peer supports, with ErrVers
+	Code      ErrorCode // 0 if the body could not be decoded
+	Low, High uint32    // the versions that the peer supports, with ErrVers
 }
 
-// Pad is how a message of KindPadded aligns: the data of an opaque item of at least
+// Pad describes the padding of a KindPadded message: the data of each opaque item of at least
 // Threshold bytes begins at a multiple of Align (draft-ietf-nfsv4-rpcrdma-08 §3.9).
 type Pad struct {
 	Align, Threshold uint32
@@ -124,11 +124,12 @@ type Message struct {
 	Err Error
 	Pad Pad
 
-	// Payload is what follows the lists in a KindMsg or KindPadded: a slice of the buffer decoded.
+	// Payload has the bytes after the lists of a KindMsg or KindPadded message. It is a slice of
+	// the buffer that was decoded.
 	Payload []byte
 }
 
-// Reset empties the message and keeps its memory.
+// Reset empties the message. It keeps the memory of its slices.
 func (m *Message) Reset() {
 	m.Lists.Reset()
 	m.XID, m.Vers, m.Credit, m.Kind, m.Err, m.Pad, m.Payload = 0, 0, 0, 0, Error{}, Pad{}, nil

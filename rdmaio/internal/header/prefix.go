@@ -2,15 +2,16 @@ package header
 
 import "encoding/binary"
 
-// PrefixSize is the length of the words that all versions begin with.
+// PrefixSize is the length in bytes of the four words that every message of every version begins
+// with.
 const PrefixSize = 16
 
-// Prefix is those words (RFC 8166 §4.2; R15).
+// Prefix has the first four words of a message (RFC 8166 §4.2; R15).
 type Prefix struct {
 	XID, Vers, Credit, Proc uint32
 }
 
-// DecodePrefix reads the prefix; false if b is shorter than that.
+// DecodePrefix decodes the prefix of b. ok is false if b is too short.
 func DecodePrefix(b []byte) (p Prefix, ok bool) {
 	if len(b) < PrefixSize {
 		return p, false
@@ -23,7 +24,7 @@ func DecodePrefix(b []byte) (p Prefix, ok bool) {
 	}, true
 }
 
-// MsgType is the second word of an RPC message (RFC 5531 §9): who sends it.
+// MsgType is the second word of an RPC message (RFC 5531 §9).
 type MsgType uint32
 
 // The message types.
@@ -32,8 +33,8 @@ const (
 	Reply MsgType = 1
 )
 
-// RPC reads the first two words of an RPC message; false if they are not
-// there. It looks at b only, never at what an earlier message left behind it (T20).
+// RPC decodes the first two words of an RPC message. ok is false if b is too short. RPC does not
+// read beyond len(b), where bytes of an earlier message may be (T20).
 func RPC(b []byte) (xid uint32, t MsgType, ok bool) {
 	if len(b) < 8 {
 		return 0, 0, false

@@ -1,25 +1,27 @@
 package header
 
-// LeastInline is the inline threshold each way until something else is known,
-// and the least there is (RFC 8166 §3.3.3; R36).
+// LeastInline is the inline threshold of both directions before another one is negotiated, and the
+// smallest that is allowed (RFC 8166 §3.3.3; R36).
 const LeastInline = 1024
 
-// Terms are what both ends agreed on for a connection, as seen from one of
-// them. Send of one end is Recv of the other, whichever of the two makes a
-// Call: so thresholds of reverse Calls need nothing of their own (R38, R39).
+// Terms are the negotiated limits of a connection, as seen from one end. Send of one end is Recv of
+// the other, whichever end makes the Call, so reverse Calls need no thresholds of their own (R38,
+// R39).
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
 
-	// RemoteInvalidate: a responder may end one key of a Call by its Reply.
+	// RemoteInvalidate allows a responder to invalidate one key of a Call by its Reply.
 	RemoteInvalidate bool
 
-	// Reads is how many RDMA Reads this end may have in progress; 0 is no limit but that of the
-	// queue pair, negative none at all. NoReadChunks: the other end makes none. ReadsUnknown: the connection is being set up,
-	// and Reads wait.
-	Reads        int
+	// Reads is the number of RDMA Reads that this end may have in progress. If zero, only the queue
+	// pair limits it. If negative, there must be none.
+	Reads int
+	// NoReadChunks means that the other end makes no RDMA Reads, so this end must not send read
+	// chunks.
 	NoReadChunks bool
+	// ReadsUnknown means that the number is being negotiated. RDMA Reads are deferred until then.
 	ReadsUnknown bool
 }
 
-// DefaultTerms are those of a peer that said nothing.
+// DefaultTerms returns the terms with a peer that advertised nothing.
 func DefaultTerms() Terms { return Terms{Send: LeastInline, Recv: LeastInline} }

@@ -12,30 +12,32 @@ import (
 // Version is the protocol version (R17).
 const Version = 1
 
-// minimum is the shortest message with chunk lists: four words and three
+// minimum is the size in bytes of the shortest message with chunk lists: four words and three
 // absent lists (RFC 8166 §4.5; R27, R325). DONE and ERROR are shorter (T19).
 const minimum = 28
 
-// Codec encodes and decodes headers. The zero Codec is ready.
+// Codec encodes and decodes headers. The zero Codec is ready for use.
 type Codec struct {
 	dec xdr.Decoder
 	enc xdr.Encoder
 	msg rpcrdma1.Message
 }
 
-// Decode reads a message into m, whose Payload then is a slice of b. A fault says
-// what is wrong with it:
+// Decode decodes b into m. Afterwards m.Payload is a slice of b. If b is invalid, Decode returns a
+// fault:
 //
-//   - FaultShort: nothing in it can be trusted, it is to be dropped (RFC 8166 §4.5; T18, T19)
-//   - FaultVersion: XID, Vers and Credit of m are set, and nothing else (T23); not for an ERROR, which must never be answered
-//   - all others: the same, the header being one of version 1 that cannot be used
+//   - FaultShort: no field can be trusted, and the message is to be dropped (RFC 8166 §4.5; T18,
+//     T19)
+//   - FaultVersion: only XID, Vers and Credit of m are set (T23). An ERROR of another version is
+//     not a fault, as it must never be answered.
+//   - other codes: the same fields are set; the header is of version 1 and invalid
 //
-// What RFC 8166 §4.6 withdrew, RDMA_DONE and RDMA_MSGP, is decoded: whether it is of
-// use is for others to say (A21). An ERROR whose body cannot be read is no fault: its Err.Code is 0 (T72), since
-// it ends an RPC all the same. Work and memory are linear in len(b) (R29 to R31, R324).
+// Decode also decodes RDMA_DONE and RDMA_MSGP, which RFC 8166 §4.6 withdrew; the engine decides
+// whether to accept them (A21). An ERROR whose body is invalid is not a fault, since it ends an RPC
+// all the same: its Err.Code is 0 (T72). Time and memory are linear in len(b) (R29 to R31, R324).
 func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
-	p, ok := header.DecodePrefix(b) // RFC 8166 §4.2, §7: alike in all versions; R321
+	p, ok := header.DecodePrefix(b) // RFC 8166 §4.2, §7: the same in all versions; R321
 	if !ok {
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: header.PrefixSize}
 	}
@@ -43,7 +45,7 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	if p.Vers != Version { // of the first message or of a later one; R188
 		if rpcrdma1.Proc(p.Proc) == rpcrdma1.ProcError {
 			m.Kind = header.KindError
-			m.Err = foreign(b)
+			m.Err = otherVersion(b)
 			return nil
 		}
 		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Version}
@@ -76,17 +78,17 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	switch body := &c.msg.Body; body.Proc {
 	case rpcrdma1.ProcMsg: // RFC 8166 §4.2.4; R19
 		m.Kind = header.KindMsg
-		lists(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
+		fromWire(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
 		m.Payload = c.dec.Rest()
 	case rpcrdma1.ProcMsgp: // RFC 8166 §4.1.2, §4.6.1; R21
 		m.Kind = header.KindPadded
 		m.Pad = header.Pad{Align: body.Msgp.Align, Threshold: body.Msgp.Thresh}
-		lists(&m.Lists, body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply)
+		fromWire(&m.Lists, body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply)
 		m.Payload = c.dec.Rest()
 	case rpcrdma1.ProcNomsg: // RFC 8166 §4.2.4; R20
 		m.Kind = header.KindNomsg
-		lists(&m.Lists, body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply)
-		// T32: bytes behind the lists never are RPC; we take them for a damaged header.
+		fromWire(&m.Lists, body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply)
+		// T32: bytes after the lists are never an RPC message; the header must be damaged.
 		if n := len(c.dec.Rest()); n > 0 {
 			return &header.Fault{Code: header.FaultTrailing, Found: uint64(n)}
 		}
@@ -99,9 +101,10 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 	return nil
 }
 
-// foreign reads the ERROR of another version: a peer that does not speak ours may say so in its own. RFC 8166 §4.1, §7: number and
-// place of the procedure, of ERR_VERS and of its range stay as they are. Other errors are for who knows that version.
-func foreign(b []byte) (e header.Error) {
+// otherVersion decodes the ERROR of another version: a peer that does not support ours may report
+// that in its own. RFC 8166 §4.1, §7: all versions have the procedure, ERR_VERS and its range in
+// the same place and with the same numbers. It does not decode other errors.
+func otherVersion(b []byte) (e header.Error) {
 	const at = header.PrefixSize
 	if len(b) >= at+12 && binary.BigEndian.Uint32(b[at:]) == uint32(rpcrdma1.ErrVers) {
 		e = header.Error{Code: header.ErrVers, Low: binary.BigEndian.Uint32(b[at+4:]), High: binary.BigEndian.Uint32(b[at+8:])}
@@ -109,8 +112,8 @@ func foreign(b []byte) (e header.Error) {
 	return e
 }
 
-// lists copies decoded lists into the model.
-func lists(l *header.Lists, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk]) {
+// fromWire copies decoded chunk lists to l.
+func fromWire(l *header.Lists, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk]) {
 	for i := range reads {
 		l.Reads = append(l.Reads, header.ReadSegment{Position: reads[i].Position, Segment: header.Segment(reads[i].Target)})
 	}

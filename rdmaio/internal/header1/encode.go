@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Size is the length of the header of m, without payload, bytes.
+// Size returns the length of the header of m in bytes, without the payload.
 func Size(m *header.Message) int {
 	switch m.Kind {
 	case header.KindDone:
@@ -22,24 +22,23 @@ func Size(m *header.Message) int {
 	return header.PrefixSize + m.Lists.Size()
 }
 
-// Append appends the header of m to b, without its Payload, and never beyond the
-// capacity of b: that is an error (errors.Is xdr.ErrBuffer), and nothing
-// is appended (R33). m.Vers is written as it is: an ERROR copies the version of the
-// message it answers (RFC 8166 §4.5; R116).
+// Append appends the header of m to b, without m.Payload. If the capacity of b is too small, it
+// appends nothing and returns an error that is xdr.ErrBuffer (R33). It writes m.Vers as it is,
+// since an ERROR copies the version of the message that it answers (RFC 8166 §4.5; R116).
 func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
 	c.msg.XID, c.msg.Vers, c.msg.Credit = m.XID, m.Vers, m.Credit
 	body := &c.msg.Body
 	switch m.Kind {
 	case header.KindMsg:
 		body.Proc = rpcrdma1.ProcMsg
-		body.Msg.Reads, body.Msg.Writes = unlist(body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply, &m.Lists)
+		body.Msg.Reads, body.Msg.Writes = toWire(body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply, &m.Lists)
 	case header.KindNomsg:
 		body.Proc = rpcrdma1.ProcNomsg
-		body.Nomsg.Reads, body.Nomsg.Writes = unlist(body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply, &m.Lists)
+		body.Nomsg.Reads, body.Nomsg.Writes = toWire(body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply, &m.Lists)
 	case header.KindPadded:
 		body.Proc = rpcrdma1.ProcMsgp
 		body.Msgp.Align, body.Msgp.Thresh = m.Pad.Align, m.Pad.Threshold
-		body.Msgp.Reads, body.Msgp.Writes = unlist(body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply, &m.Lists)
+		body.Msgp.Reads, body.Msgp.Writes = toWire(body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply, &m.Lists)
 	case header.KindDone:
 		body.Proc = rpcrdma1.ProcDone
 	case header.KindError:
@@ -49,14 +48,14 @@ func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
 	}
 	c.enc.NoGrow(true)
 	c.enc.Reset(b)
-	if err := c.msg.EncodeXDR(&c.enc); err != nil { // RFC 8166 §4.1.2: Decode gives m again; R32
+	if err := c.msg.EncodeXDR(&c.enc); err != nil { // RFC 8166 §4.1.2: Decode returns m again; R32
 		return b, err
 	}
 	return c.enc.Bytes(), nil
 }
 
-// unlist is the reverse of lists; it reuses the memory of the slices it gets.
-func unlist(reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk], l *header.Lists) ([]rpcrdma1.ReadChunk, []rpcrdma1.WriteChunk) {
+// toWire copies l to chunk lists to be encoded. It reuses the memory of reads and writes.
+func toWire(reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr.Optional[rpcrdma1.WriteChunk], l *header.Lists) ([]rpcrdma1.ReadChunk, []rpcrdma1.WriteChunk) {
 	reads = reads[:0]
 	for i := range l.Reads {
 		reads = append(reads, rpcrdma1.ReadChunk{Position: l.Reads[i].Position, Target: rpcrdma1.Segment(l.Reads[i].Segment)})
@@ -76,6 +75,7 @@ func unlist(reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply *xdr
 	return reads, writes
 }
 
+// segments copies from to the memory of to.
 func segments(to []rpcrdma1.Segment, from []header.Segment) []rpcrdma1.Segment {
 	to = to[:0]
 	for i := range from {

@@ -7,10 +7,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// PrivateSize is the length of an encoded Private.
+// PrivateSize is the length of an encoded Private in bytes.
 const PrivateSize = 8
 
-// MostInline is the largest threshold that a Private can express: 256 units (RFC 8797 §4.2).
+// MostInline is the largest inline threshold in bytes that a Private can express: 256 units
+// (RFC 8797 §4.2).
 const MostInline = 256 * inlineUnit
 
 const (
@@ -20,25 +21,27 @@ const (
 	flagR         = 1 // the other seven bits of its byte are reserved
 )
 
-// Private is what an end says of itself in the private data with which a
-// connection is set up (RFC 8797 §4).
+// Private is the advertisement of one end in the private data of connection setup (RFC 8797 §4).
 type Private struct {
-	Send, Recv       int  // longest message it sends, and receives, bytes: a multiple of 1024
-	RemoteInvalidate bool // it can end keys, or all its keys may be ended, by a Reply
+	// Send and Recv are the sizes of the longest message sent, and received, in bytes. They are
+	// multiples of 1024.
+	Send, Recv int
+	// RemoteInvalidate is set if the end can invalidate keys by a Reply, or its keys may be
+	// invalidated so.
+	RemoteInvalidate bool
 }
 
-// DefaultPrivate is what holds of a peer that said nothing usable (RFC 8797
-// §5.1; R331).
+// DefaultPrivate returns the values of a peer that advertised nothing valid (RFC 8797 §5.1; R331).
 func DefaultPrivate() Private { return Private{Send: header.LeastInline, Recv: header.LeastInline} }
 
-// InlineSize is the largest size that is not more than n and can be expressed;
-// n under the least one gives that.
+// InlineSize returns the largest size up to n that a Private can express, or the smallest one if n
+// is smaller.
 func InlineSize(n int) int {
 	return min(max(n, header.LeastInline), MostInline) / inlineUnit * inlineUnit
 }
 
-// Append encodes p. Sizes are rounded as InlineSize does: an end never says that
-// it takes more than it does.
+// Append appends the encoding of p. It rounds sizes down as InlineSize does, so an end never
+// advertises more than it has.
 func (p *Private) Append(to []byte) []byte {
 	to = binary.BigEndian.AppendUint32(to, formatID)
 	flags := byte(0) // RFC 8797 §4: reserved bits are sent as zero
@@ -48,13 +51,13 @@ func (p *Private) Append(to []byte) []byte {
 	return append(to, formatVersion, flags, sizeByte(p.Send), sizeByte(p.Recv))
 }
 
-// sizeByte is a size in units, less one (RFC 8797 §4.2).
+// sizeByte returns the encoding of a size: units, less one (RFC 8797 §4.2).
 func sizeByte(n int) byte { return byte(InlineSize(n)/inlineUnit - 1) }
 
-// FindPrivate looks for a Private in the private data that a peer sent. Other layers
-// may have put theirs before it, of any length (RFC 8797 §5.2; A30), or after it. What
-// looks like one but has another version or is cut off is passed over (B22).
-// If there is none, DefaultPrivate holds and ok is false. Work is linear in len(b).
+// FindPrivate finds a Private in the private data b that a peer sent. Data of other layers may
+// precede it, of any length (RFC 8797 §5.2; A30), or follow it. FindPrivate skips a format
+// identifier with another version or with too few bytes after it (B22). If there is no Private, it
+// returns DefaultPrivate and false. Time is linear in len(b).
 func FindPrivate(b []byte) (p Private, ok bool) {
 	id := binary.BigEndian.AppendUint32(nil, formatID)
 	for {
@@ -73,9 +76,9 @@ func FindPrivate(b []byte) (p Private, ok bool) {
 	}
 }
 
-// Agree gives the terms as the end that said own sees them: each way the lesser
-// of what one side sends and the other receives (RFC 8797 §4.2; R37), and
-// invalidation by a Reply if both said so (§4.1; R265).
+// Agree returns the terms of the end that advertised own to a peer that advertised peer. The
+// threshold of a direction is the smaller of the two sizes advertised for it (RFC 8797 §4.2; R37).
+// Remote invalidation is on if both advertised it (§4.1; R265).
 func Agree(own, peer Private) header.Terms {
 	return header.Terms{
 		Send:             min(own.Send, peer.Recv),

@@ -10,19 +10,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 )
 
-// Worked out by hand from the figure in RFC 8797 §4.
+// privateVectors were written by hand from the figure in RFC 8797 §4.
 var privateVectors = []struct {
 	name string
 	p    header1.Private
 	hex  string
 }{
-	{"the defaults, said aloud", header1.Private{Send: 1024, Recv: 1024}, "f6ab0e18 01 00 00 00"},
+	{"the defaults, advertised", header1.Private{Send: 1024, Recv: 1024}, "f6ab0e18 01 00 00 00"},
 	{"a Linux server", header1.Private{Send: 4096, Recv: 4096}, "f6ab0e18 01 00 03 03"},
 	{"a Linux client", header1.Private{Send: 4096, Recv: 4096, RemoteInvalidate: true}, "f6ab0e18 01 01 03 03"},
 	{"sizes differ", header1.Private{Send: 2048, Recv: 65536}, "f6ab0e18 01 00 01 3f"},
 	{"the largest", header1.Private{Send: 262144, Recv: 262144, RemoteInvalidate: true}, "f6ab0e18 01 01 ff ff"},
 }
 
+// A Private has the bytes of its vector, both ways.
 func TestPrivateVectors(t *testing.T) {
 	for _, v := range privateVectors {
 		want := unhex(t, v.hex)
@@ -36,7 +37,7 @@ func TestPrivateVectors(t *testing.T) {
 	}
 }
 
-// RFC 8797 §4.2: sizes are rounded down, never up, and kept within what a byte can say.
+// RFC 8797 §4.2: sizes are rounded down, never up, and limited to those that a byte can express.
 func TestPrivateRounding(t *testing.T) {
 	for n, want := range map[int]int{
 		-1: 1024, 0: 1024, 1024: 1024, 2047: 1024, 2048: 2048, 4095: 3072, 262143: 261120, 262144: 262144, 1 << 30: 262144,
@@ -51,7 +52,7 @@ func TestPrivateRounding(t *testing.T) {
 	}
 }
 
-// R331, A30, B22: found at any offset, and nothing taken for it that is none.
+// R331, A30, B22: a Private is found at any offset, and bytes that are none are not taken for one.
 func TestFindPrivate(t *testing.T) {
 	const good = "f6ab0e18 01 01 03 07"
 	want := header1.Private{Send: 4096, Recv: 8192, RemoteInvalidate: true}
@@ -62,15 +63,15 @@ func TestFindPrivate(t *testing.T) {
 		{"nothing", "", false},
 		{"zeros", "00000000 00000000", false},
 		{"at the start", good, true},
-		{"A30: behind IRD and ORD of MPA revision 2", "00800000 " + good, true},
+		{"A30: after IRD and ORD of MPA revision 2", "00800000 " + good, true},
 		{"A30: at an odd offset", "ab " + good, true},
 		{"in a field of 56 bytes filled with zeros", good + strings.Repeat("00", 48), true},
 		{"reserved bits are ignored", "f6ab0e18 01 ff 03 07", true},
-		{"behind the start of itself", "f6ab f6ab0e f6ab0e18 01 01 03 07", true},
+		{"after its own first bytes", "f6ab f6ab0e f6ab0e18 01 01 03 07", true},
 		{"B22: version 0", "f6ab0e18 00 01 03 07", false},
 		{"B22: version 2", "f6ab0e18 02 01 03 07", false},
 		{"a later one after a wrong version", "f6ab0e18 02 01 03 07" + good, true},
-		{"a good one within what looked like one", "f6ab0e18 " + good, true},
+		{"a Private within the bytes after an identifier", "f6ab0e18 " + good, true},
 		{"the first of two", good + "f6ab0e18 01 00 00 00", true},
 		{"the other byte order", "180eabf6 01 01 03 07", false},
 		{"other last byte", "f6ab0e19 01 01 03 07", false},
@@ -86,7 +87,7 @@ func TestFindPrivate(t *testing.T) {
 	}
 }
 
-// No prefix of the private data is taken for the whole, wherever it lies.
+// A truncated Private is not found, at any offset.
 func TestPrivateTruncated(t *testing.T) {
 	for pad := range 9 {
 		b := append(bytes.Repeat([]byte{0xf6}, pad), unhex(t, "f6ab0e18 01 01 03 03")...)
@@ -96,12 +97,12 @@ func TestPrivateTruncated(t *testing.T) {
 			}
 		}
 		if _, ok := header1.FindPrivate(b); !ok {
-			t.Errorf("not found behind %d bytes", pad)
+			t.Errorf("not found after %d bytes", pad)
 		}
 	}
 }
 
-// R36 to R39, R265: each direction by itself, and both ends come to the same.
+// R36 to R39, R265: each direction is negotiated by itself, and both ends compute the same terms.
 func TestAgree(t *testing.T) {
 	type P = header1.Private
 	for _, c := range []struct {
@@ -126,7 +127,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// What is found lies in the bytes as Append writes it, and every occurrence is tried.
+// A Private that is found has the bytes that Append writes, and every occurrence is tried.
 func FuzzPrivate(f *testing.F) {
 	for _, v := range privateVectors {
 		f.Add(unhex(f, v.hex))
@@ -134,7 +135,7 @@ func FuzzPrivate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, ok := header1.FindPrivate(b)
-		var want *header1.Private // by the slowest search there is
+		var want *header1.Private // by a plain search
 		for at := 0; at+header1.PrivateSize <= len(b) && want == nil; at++ {
 			w := b[at : at+header1.PrivateSize]
 			if bytes.Equal(w[:5], []byte{0xf6, 0xab, 0x0e, 0x18, 1}) {

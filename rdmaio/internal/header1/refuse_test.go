@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// R28, R29, R118, R325: what is no message is told by its fault, and its XID where there is one.
+// R28, R29, R118, R325: Decode returns the fault of an invalid message, and its XID if there is
+// one.
 func TestRefuse(t *testing.T) {
 	const prefix = "cafe0001 00000001 00000020 "
 	for _, c := range []struct {
@@ -32,11 +33,11 @@ func TestRefuse(t *testing.T) {
 		{"T24: read list word 2", prefix + "00000000 00000002 00000000 00000000", header.FaultXDR, xdr.ErrBool},
 		{"T24: write list word 2", prefix + "00000000 00000000 00000002 00000000", header.FaultXDR, xdr.ErrBool},
 		{"T24: reply chunk word 2", prefix + "00000000 00000000 00000000 00000002", header.FaultXDR, xdr.ErrBool},
-		{"T25: read list without end", prefix + "00000000 00000001 00000078 00000001 00000001 00000000 00000000 00000001", header.FaultXDR, xdr.ErrShort},
+		{"T25: unterminated read list", prefix + "00000000 00000001 00000078 00000001 00000001 00000000 00000000 00000001", header.FaultXDR, xdr.ErrShort},
 		{"T26: 0xffffffff segments", prefix + "00000000 00000000 00000001 ffffffff 00000000", header.FaultXDR, xdr.ErrCount},
 		{"T26: a count that wraps when times 16", prefix + "00000000 00000000 00000001 10000001 00000011 00000100 00000000 00000000 00000000 00000000", header.FaultXDR, xdr.ErrCount},
 		{"T26: one segment more than there is", prefix + "00000000 00000000 00000001 00000002 00000011 00000100 00000000 00000000 00000000 00000000", header.FaultXDR, xdr.ErrCount},
-		{"T32: NOMSG with bytes behind", prefix + "00000001 00000000 00000000 00000000 cafe0001", header.FaultTrailing, nil},
+		{"T32: NOMSG with bytes after the lists", prefix + "00000001 00000000 00000000 00000000 cafe0001", header.FaultTrailing, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var codec header1.Codec
@@ -58,8 +59,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// R30, R31: no prefix of a good message is good, unless it ends where the lists
-// do, and none panics.
+// R30, R31: no prefix of a valid message is valid, unless it ends where the lists do. None panics.
 func TestTruncated(t *testing.T) {
 	for _, v := range vectors() {
 		b := unhex(t, v.hex)
@@ -75,8 +75,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Every word of every vector is set to values at the edges: a decoder may refuse
-// or take it, but what it takes encodes to the same bytes.
+// Every word of every vector is set to edge values. Decode may accept or refuse the result; a
+// message that it accepts encodes to the same bytes.
 func TestSubstituted(t *testing.T) {
 	tried, taken := 0, 0
 	for _, v := range vectors() {
@@ -93,11 +93,11 @@ func TestSubstituted(t *testing.T) {
 		}
 	}
 	if taken == 0 || taken == tried {
-		t.Errorf("%d of %d were taken: the test tells nothing", taken, tried)
+		t.Errorf("%d of %d were accepted: the test proves nothing", taken, tried)
 	}
 }
 
-// roundTrip decodes, encodes and compares; false if the message was refused.
+// roundTrip decodes b, encodes the result and compares. It returns false if Decode refused b.
 func roundTrip(t *testing.T, b []byte) bool {
 	t.Helper()
 	var c header1.Codec
@@ -111,18 +111,18 @@ func roundTrip(t *testing.T, b []byte) bool {
 	}
 	out, err := c.Append(make([]byte, 0, len(b)), &m)
 	if err != nil {
-		t.Fatalf("%x: taken, but does not encode: %v", b, err)
+		t.Fatalf("%x: accepted, but cannot be encoded: %v", b, err)
 	}
 	if m.Kind == header.KindDone || m.Kind == header.KindError {
-		b = b[:min(len(out), len(b))] // bytes behind an ERROR or DONE are ignored
+		b = b[:min(len(out), len(b))] // bytes after an ERROR or DONE are ignored
 	}
 	if diff := cmp.Diff(b, append(out, m.Payload...)); diff != "" {
-		t.Errorf("%x: does not come back: %s", b, diff)
+		t.Errorf("%x: encodes to other bytes: %s", b, diff)
 	}
 	return true
 }
 
-// R33: a header that does not fit is an error, and nothing of it is written.
+// R33: a header that does not fit is an error, and no byte of it is written.
 func TestDoesNotFit(t *testing.T) {
 	for _, v := range vectors() {
 		if v.oneWay {
@@ -139,7 +139,7 @@ func TestDoesNotFit(t *testing.T) {
 	}
 }
 
-// R324: steady state allocates nothing, either way.
+// R324: decoding and encoding again allocate nothing.
 func TestAllocations(t *testing.T) {
 	for _, v := range vectors() {
 		if v.oneWay {
@@ -162,6 +162,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// An accepted message encodes to the same bytes.
 func FuzzDecode(f *testing.F) {
 	for _, v := range vectors() {
 		f.Add(unhex(f, v.hex))
@@ -169,12 +170,12 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { roundTrip(t, b) })
 }
 
-// R115, R119, A2: where ERR_VERS stands is the same in all versions, and a peer may say it in a header of its own. What
-// else a header of another version has is not for us to know.
+// R115, R119, A2: ERR_VERS has the same place in all versions, so it is decoded from a header of
+// any version. Nothing else is.
 func TestOtherVersionsErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, hex string
-		want      header.Message // of no fault
+		want      header.Message // without a fault
 		fault     bool
 	}{
 		{
@@ -183,7 +184,7 @@ func TestOtherVersionsErrors(t *testing.T) {
 			false,
 		},
 		{
-			"a message that says no version", "cafe0001 00000000 00000020 00000004 00000001 00000007 00000005",
+			"version 0", "cafe0001 00000000 00000020 00000004 00000001 00000007 00000005",
 			header.Message{Vers: 0, Kind: header.KindError, Err: header.Error{Code: header.ErrVers, Low: 7, High: 5}},
 			false,
 		},
@@ -197,7 +198,7 @@ func TestOtherVersionsErrors(t *testing.T) {
 			f := codec.Decode(unhex(t, c.hex), &m)
 			if c.fault {
 				if f == nil || f.Code != header.FaultVersion {
-					t.Errorf("fault %v, want that of the version", f)
+					t.Errorf("fault %v, want FaultVersion", f)
 				}
 				return
 			}

@@ -11,12 +11,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 )
 
-// vector is a message with its bytes, written by hand from RFC 8166 §4.1.2.
+// vector is a message and its bytes, written by hand from RFC 8166 §4.1.2.
 type vector struct {
 	name string
 	hex  string
 	msg  header.Message
-	// oneWay: our encoder would not write these bytes.
+	// oneWay is set if Append does not write these bytes.
 	oneWay bool
 }
 
@@ -99,7 +99,7 @@ func vectors() []vector {
 			hex:  "cafe0001 00000001 00000020 00000004 00000002",
 			msg:  header.Message{XID: 0xcafe0001, Vers: 1, Credit: 32, Kind: header.KindError, Err: header.Error{Code: header.ErrChunk}},
 		}, {
-			name: "R121: an error code nobody knows",
+			name: "R121: an unknown error code",
 			hex:  "cafe0001 00000001 00000020 00000004 00000063",
 			msg:  header.Message{XID: 0xcafe0001, Vers: 1, Credit: 32, Kind: header.KindError, Err: header.Error{Code: 99}},
 		}, {
@@ -125,12 +125,13 @@ func unhex(t testing.TB, s string) []byte {
 
 var same = cmp.Options{cmpopts.EquateEmpty()}
 
+// Decode returns the message of each vector.
 func TestDecode(t *testing.T) {
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
 			var c header1.Codec
 			var m header.Message
-			for range 2 { // again into the same Message: nothing stale
+			for range 2 { // the second time into the same Message
 				if f := c.Decode(unhex(t, v.hex), &m); f != nil {
 					t.Fatal(f)
 				}
@@ -142,8 +143,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// One Codec and one Message for all vectors, forwards and backwards: what an
-// earlier message left behind never shows.
+// One Codec and one Message decode all vectors, forwards and backwards: nothing of an earlier
+// message remains.
 func TestDecodeReused(t *testing.T) {
 	var c header1.Codec
 	var m header.Message
@@ -159,6 +160,7 @@ func TestDecodeReused(t *testing.T) {
 	}
 }
 
+// Append and Size return the bytes of each vector, and their number.
 func TestEncode(t *testing.T) {
 	var c header1.Codec
 	for _, v := range vectors() {
