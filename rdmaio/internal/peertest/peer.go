@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Patience is how long a test waits for a message that must come. Only a test that fails waits so long.
+// Patience is the time that a test waits for a message that must come. Only a failing test waits so
+// long.
 const Patience = 30 * time.Second
 
 // Recvs and Size are how many Receives a Peer has posted, and how large a message each of them

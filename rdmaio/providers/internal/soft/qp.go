@@ -16,8 +16,11 @@ type QueuePair struct {
 
 	SendUsed, RecvUsed atomic.Int32 // entries in use, until polled
 
-	num        uint32
-	unreported int32 // completed requests of the send queue since the last completion; the provider's lock guards it
+	num uint32
+
+	// unreported counts the completed requests of the send queue since the last completion. The
+	// provider's lock guards it.
+	unreported int32
 }
 
 // Num implements verbs.QueuePair.
