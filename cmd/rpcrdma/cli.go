@@ -23,14 +23,14 @@ const (
 	exitSilent = 5 // no answer in time
 )
 
-// environment is what a command has of the world.
+// environment holds the streams and settings of a command.
 type environment struct {
 	stdout, stderr io.Writer
-	terminal       bool // stderr is one
-	json           bool // what is reported are JSON lines
+	terminal       bool // stderr is a terminal
+	json           bool // reports and errors are JSON lines
 }
 
-// output remembers the first failure to write: a disk may be full.
+// output is a writer that keeps its first error, such as a full disk.
 type output struct {
 	w   io.Writer
 	mu  sync.Mutex
@@ -56,12 +56,12 @@ type commandLine struct {
 	Version    struct{}      `cmd:""`
 }
 
-// run runs one command line and returns the exit code. The context ends at the first signal.
+// run runs one command line and returns the exit code. ctx is canceled at the first signal.
 func run(ctx context.Context, args []string, env environment) int {
 	out := &output{w: env.stdout}
 	env.stdout = out
 	code := execute(ctx, args, env)
-	if code == exitDone && out.err != nil { // who reads the output would take what is there for all of it
+	if code == exitDone && out.err != nil { // else the reader would take partial output for all of it
 		return report(env, out.err)
 	}
 	return code
@@ -71,7 +71,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if topic, ok := cli.WantsHelp(args); ok {
 		text, known := help(topic)
 		if !known {
-			return usage(env, "", fmt.Errorf("no help on %q", topic))
+			return usage(env, "", fmt.Errorf("no help topic %q", topic))
 		}
 		fmt.Fprint(env.stdout, text)
 		return exitDone
@@ -86,7 +86,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	}
 	parsed, err := parser.Parse(cli.Long(args, ""))
 	if err != nil {
-		return usage(env, args[0], inOurWords(parser.Model, err))
+		return usage(env, args[0], parseError(parser.Model, err))
 	}
 	env.json = line.Ping.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
@@ -104,24 +104,24 @@ func execute(ctx context.Context, args []string, env environment) int {
 	return report(env, err)
 }
 
-// failure is an error with the exit code that it leads to, and maybe what to try.
+// failure is an error with its exit code and advice.
 type failure struct {
 	code  int
-	stage string // what did not work
+	stage string // at which it failed, such as "connection to ADDRESS"
 	err   error
-	help  string
+	help  string // what to try; may be empty
 }
 
-// Error tells the stage and the reason.
+// Error returns the stage and the reason.
 func (f *failure) Error() string { return f.stage + ": " + f.err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (f *failure) Unwrap() error { return f.err }
 
-// errSaid ends a command whose failure has been reported.
-var errSaid = errors.New("reported")
+// errReported ends a command whose failure has been reported.
+var errReported = errors.New("reported")
 
-// report writes an error where there is one and returns the exit code.
+// report writes an error, unless it is nil or was reported before, and returns the exit code.
 func report(env environment, err error) int {
 	var f *failure
 	switch {
@@ -130,7 +130,7 @@ func report(env environment, err error) int {
 	case !errors.As(err, &f):
 		f = &failure{code: exitFailed, err: err}
 	}
-	if errors.Is(err, errSaid) {
+	if errors.Is(err, errReported) {
 		return f.code
 	}
 	if env.json {
@@ -154,18 +154,19 @@ func usage(env environment, topic string, err error) int {
 	return exitUsage
 }
 
-// What the parser says of a flag without its value, and where an argument should be.
+// Patterns of the parser's messages for a flag without a value, and for a missing argument.
 var (
 	noValue    = regexp.MustCompile(`: expected \S+ value but got "EOL" .*`)
 	noArgument = regexp.MustCompile(`^expected "<(\w+)>"$`)
 )
 
-// inOurWords gives the parser's errors the names of flags that the help has, and no advice on how to write them.
-func inOurWords(app *kong.Application, err error) error {
+// parseError returns an error of the parser with the names of flags as the help writes them, and
+// without the parser's advice.
+func parseError(app *kong.Application, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "; perhaps try")
 	text = strings.TrimSuffix(text, " (short flag)")
 	text = strings.Replace(text, "unknown flag --", "unknown flag -", 1)
-	text = noValue.ReplaceAllString(text, ": a value is missing")
+	text = noValue.ReplaceAllString(text, ": the value is missing")
 	text = noArgument.ReplaceAllStringFunc(text, func(s string) string {
 		return strings.ToUpper(noArgument.FindStringSubmatch(s)[1]) + " is missing"
 	})

@@ -24,7 +24,8 @@ func (c *completionCmd) run(env environment, app *kong.Application) error {
 	return nil
 }
 
-// completionCommands adds to what the parser knows of the commands what it does not.
+// completionCommands returns the commands of the parser, with the kinds of their flags and
+// operands, which the parser does not know.
 func completionCommands(app *kong.Application) []completion.Command {
 	commands := completion.Commands(app, helpMain)
 	topics := []string{"json", "exit-codes"}

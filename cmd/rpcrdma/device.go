@@ -19,10 +19,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// defaultPort is that of NFS over RDMA (R316).
+// defaultPort is the port of NFS over RDMA (R316).
 var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
-// deviceFlags are those of all commands.
+// deviceFlags are the flags that ping, perf and serve share.
 type deviceFlags struct {
 	Provider string `default:"rdmatcp" enum:"rdmatcp,mem"`
 	Inline   size   `default:"4096"`
@@ -32,26 +32,27 @@ type deviceFlags struct {
 	Limit    size `default:"1024m"`
 }
 
-// check refuses what no connection could have, by the names that a user knows.
+// check refuses values that no connection can have. Its errors name the flags.
 func (f *deviceFlags) check() error {
 	switch {
 	case f.Inline < 1024 || f.Inline > 256<<10:
-		return fmt.Errorf("-inline is %d, must be within 1024 and 256k (RFC 8797 §4.2)", f.Inline)
+		return fmt.Errorf("-inline is %d, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
 	case f.Credits < 1 || f.Credits > 4096:
-		return fmt.Errorf("-credits is %d, must be within 1 and 4096", f.Credits)
+		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)
 	}
 	return nil
 }
 
-// config is what the flags mean to a connection. The handlers of newService never wait.
+// config returns the configuration of a connection. It has NonBlocking because the handlers of
+// newService never wait.
 func (f *deviceFlags) config() *rdmaio.Config {
 	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxReadBytes: 1 << 27, NonBlocking: true}
 }
 
-// fabric opens devices, watched as the flags say.
+// fabric opens devices, and traces them as -trace and -pcap require.
 type fabric struct {
 	flags   *deviceFlags
-	log     *slog.Logger // for what devices find; nil: silent
+	log     *slog.Logger // of the devices; nil: none
 	net     *mem.Network
 	tracer  *trace.Tracer
 	devices []verbs.Device
@@ -59,7 +60,7 @@ type fabric struct {
 	capture *trace.Capture
 }
 
-// newFabric opens the files that the flags want.
+// newFabric opens the files of -trace and -pcap.
 func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 	f := &fabric{flags: flags, net: mem.New(nil)}
 	if flags.Trace == "" && flags.Pcap == "" {
@@ -87,7 +88,7 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 	return f, nil
 }
 
-// open makes a device.
+// open opens a device of the provider.
 func (f *fabric) open(name string) (verbs.Device, error) {
 	var dev verbs.Device
 	var err error
@@ -107,7 +108,7 @@ func (f *fabric) open(name string) (verbs.Device, error) {
 	return dev, nil
 }
 
-// close gives everything back; what was on the devices is closed by then.
+// close closes the devices and files. Everything on the devices must be closed before.
 func (f *fabric) close() error {
 	var errs []error
 	for _, d := range f.devices {
@@ -125,18 +126,18 @@ func (f *fabric) close() error {
 // address returns the HOST:PORT to connect to, for a HOST[:PORT] of the command line.
 func (f *deviceFlags) address(s string) (string, error) {
 	if f.Provider == "mem" {
-		return "", fmt.Errorf("the provider mem works within this process only: leave out the address %q, or take -provider rdmatcp", s)
+		return "", fmt.Errorf("the provider mem connects within this process only: leave out the address %q, or use -provider rdmatcp", s)
 	}
 	host, port, err := splitAddress(s)
 	if err == nil && port == 0 {
-		err = fmt.Errorf("address %q: port 0 cannot be connected to", s)
+		err = fmt.Errorf("address %q: port 0 is not a port to connect to", s)
 	}
 	return joinAddress(host, port), err
 }
 
 // listenAddress returns the HOST:PORT to listen at, for a PORT or HOST[:PORT] of the command line.
 func listenAddress(s string) (string, error) {
-	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // no host has such a name
+	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // a number is a port: no host has such a name
 		s = ":" + s
 	}
 	host, port, err := splitAddress(s)
@@ -154,7 +155,7 @@ func splitAddress(s string) (host string, port uint16, err error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return "", 0, fmt.Errorf("address %q: port %q must be a number up to 65535", s, text)
+		return "", 0, fmt.Errorf("address %q: found port %q, expected a number up to 65535", s, text)
 	}
 	return host, uint16(n), nil
 }
@@ -163,11 +164,11 @@ func joinAddress(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// dial connects to a server at the first of a name's addresses that takes the connection, those of
-// IPv4 first, and says which.
+// dial connects to the first address of a host that does not refuse the connection, and returns
+// that address. It tries IPv4 addresses first.
 func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config) (*rdmaio.Conn, string, error) {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil { // within this process
+	if err != nil { // an address of the provider mem
 		conn, err := rdmaio.Dial(ctx, dev, addr, cfg)
 		if err != nil {
 			return nil, "", explain("connection", addr, err)
@@ -176,7 +177,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: err, help: "another name, or an address"}
+		return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: err, help: "check the name, or use an IP address"}
 	}
 	for i := range ips {
 		ips[i] = ips[i].Unmap()
@@ -192,7 +193,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *rdmaio.Config
 			return nil, "", explain("connection", at, err)
 		}
 	}
-	return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: errors.New("it has no address")}
+	return nil, "", &failure{code: exitFailed, stage: "name of " + addr, err: errors.New("the name has no address")}
 }
 
 // size is a number of bytes in a flag: 128, 64k, 1m.
@@ -212,7 +213,7 @@ func (s *size) UnmarshalText(b []byte) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n*uint64(unit) > 1<<30 {
-		return fmt.Errorf("%q is no size up to 1024m: 128, 64k and 1m are", b)
+		return fmt.Errorf("found %q, expected a size up to 1024m, such as 128, 64k or 1m", b)
 	}
 	*s = size(n * uint64(unit))
 	return nil

@@ -9,19 +9,21 @@ import (
 	"sync"
 )
 
-// file is one that is written line by line, or block by block, up to a number of bytes.
+// file is an output file with a size limit. Each Write is a line or block that is written whole or
+// not at all.
 type file struct {
 	mu   sync.Mutex
 	buf  *bufio.Writer
-	f    *os.File // nil: not ours to close
+	f    *os.File // nil: standard error, which is not closed
 	note io.Writer
-	most size // 0: no limit
+	most size // the limit, bytes; 0: none
 	n    size
 	full bool
 	err  error
 }
 
-// newFile makes a file of at most that many bytes; 0 is no limit, and "-" has none.
+// newFile creates a file of at most most bytes. If most is 0, or name is "-" for standard error,
+// there is no limit.
 func newFile(name string, most size, env environment) (*file, error) {
 	if name == "-" {
 		return &file{buf: bufio.NewWriter(env.stderr)}, nil
@@ -33,14 +35,15 @@ func newFile(name string, most size, env environment) (*file, error) {
 	return &file{buf: bufio.NewWriterSize(f, 1<<16), f: f, note: env.stderr, most: most}, nil
 }
 
-// Write implements io.Writer. What does not fit is left out, and all after it, so that the file is a whole one; this is told once.
+// Write implements io.Writer. It drops the first b that exceeds the limit, and all later ones, so
+// that the file has no gap. It prints a note once.
 func (f *file) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.most > 0 && (f.full || f.n+size(len(b)) > f.most) {
 		if !f.full {
 			f.full = true
-			fmt.Fprintf(f.note, "rpcrdma: %s has %d bytes, -limit is %d: what follows is left out\n", f.f.Name(), f.n, f.most)
+			fmt.Fprintf(f.note, "rpcrdma: %s has %d bytes and -limit is %d: nothing more is written to it\n", f.f.Name(), f.n, f.most)
 			f.failed(f.buf.Flush())
 		}
 		return len(b), nil
@@ -48,13 +51,13 @@ func (f *file) Write(b []byte) (int, error) {
 	n, err := f.buf.Write(b)
 	f.n += size(n)
 	f.failed(err)
-	if f.f == nil { // somebody looks on
+	if f.f == nil { // standard error is read as it is written
 		f.failed(f.buf.Flush())
 	}
 	return n, err
 }
 
-// failed keeps the first failure: once is enough, the next million lines fail in the same way.
+// failed keeps the first error; later lines fail for the same reason.
 func (f *file) failed(err error) {
 	if f.err == nil {
 		f.err = err

@@ -2,7 +2,7 @@ package main
 
 import "runtime/debug"
 
-// help returns the text on a topic.
+// help returns the help text for a command or topic; "" is the main help.
 func help(topic string) (text string, ok bool) {
 	switch topic {
 	case "":
@@ -16,7 +16,7 @@ func help(topic string) (text string, ok bool) {
 	case "completion":
 		return helpCompletion, true
 	case "version":
-		return "Usage: rpcrdma version\n\nPrint the version of this tool.\n", true
+		return "Usage: rpcrdma version\n\nPrint the version of rpcrdma.\n", true
 	case "json":
 		return helpJSON, true
 	case "exit-codes":
@@ -25,26 +25,26 @@ func help(topic string) (text string, ok bool) {
 	return "", false
 }
 
-const helpMain = `rpcrdma tries RPC over RDMA (RFC 8166), with no hardware needed.
+const helpMain = `rpcrdma tests and measures RPC over RDMA (RFC 8166). It needs no RDMA hardware.
 
 Examples:
-  rpcrdma serve                  a server to try with, on port 20049
-  rpcrdma ping localhost         is it alive, and what was agreed on
-  rpcrdma perf localhost         how long does a call take
+  rpcrdma serve                  start a test server on port 20049
+  rpcrdma ping localhost         check that it answers, and print the negotiated sizes
+  rpcrdma perf localhost         measure the latency of small calls
   rpcrdma perf -size 1m -depth 8 localhost
-                                 how much data goes through
+                                 measure throughput
 
 Commands:
-  ping        connect, and make a call that does nothing, again and again
-  perf        measure calls: time, rate, throughput
-  serve       answer both
-  completion  print a script that completes command lines
-  version     print the version of this tool
+  ping        connect to a server and repeat a null call
+  perf        measure latency, rate and throughput of calls
+  serve       run a server for ping and perf
+  completion  print a completion script for a shell
+  version     print the version of rpcrdma
 
-Further help: rpcrdma help COMMAND, json, exit-codes
+More help: rpcrdma help COMMAND, rpcrdma help json, rpcrdma help exit-codes
 `
 
-const helpPing = `Connect to a server and call its procedure 0, which does nothing, again and again.
+const helpPing = `Connect to a server and repeat a null call: procedure 0, which every program has.
 
 Usage: rpcrdma ping [flags] HOST[:PORT]
 
@@ -53,69 +53,68 @@ Examples:
   rpcrdma ping -prog 100003 -vers 4 storage.example.net:20049
   rpcrdma ping -json -c 1 localhost
 
-A connection that cannot be made is reported by the stage that failed: name,
-connection, call.
+An error names the stage that failed: name (resolving HOST), connection, or call.
 
 Flags:
-  -c N           stop after N calls; 0, the default: at the first signal
-  -i DURATION    pause between calls; default 1s
-  -W DURATION    how long to wait for the connection, and for each reply; default 5s
-  -prog N        program; default 100003, which is NFS
-  -vers N        version of the program; default 3
+  -c N           stop after N calls; default 0: run until interrupted
+  -i DURATION    interval between calls; default 1s
+  -W DURATION    time limit for the connection and for each reply; default 5s
+  -prog N        program number; default 100003, NFS
+  -vers N        program version; default 3
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json
 `
 
-const helpPerf = `Measure calls to a server that rpcrdma serve started, or within this process.
+const helpPerf = `Measure calls to a server started by rpcrdma serve. Without HOST, perf runs a server of its own.
 
 Usage: rpcrdma perf [flags] [HOST[:PORT]]
 
 Examples:
-  rpcrdma perf                                   within this process
-  rpcrdma perf -provider rdmatcp -t 3s           the same, over TCP
-  rpcrdma perf -t 5s localhost                   128 bytes, one at a time: latency
-  rpcrdma perf -depth 32 localhost               the rate of small calls
-  rpcrdma perf -size 64k -depth 16 localhost     data to the server, by RDMA Read
-  rpcrdma perf -R -size 1m -depth 8 localhost    data from it, by RDMA Write
+  rpcrdma perf                                   client and server in this process
+  rpcrdma perf -provider rdmatcp -t 3s           the same for 3 seconds, over TCP
+  rpcrdma perf -t 5s localhost                   latency: 128 bytes, one call at a time
+  rpcrdma perf -depth 32 localhost               rate of small calls
+  rpcrdma perf -size 64k -depth 16 localhost     throughput to the server, by RDMA Read
+  rpcrdma perf -R -size 1m -depth 8 localhost    throughput from the server, by RDMA Write
 
-A tenth of the time, 1 s at most, warms up and is not counted. Times are those of the
-whole call, as the caller sees them; the quantiles are exact to 1 %.
+The warm-up, a tenth of -t but at most 1 s, is not counted. Times are measured by the caller,
+from before the call until its result is decoded. Quantiles are accurate to 1 %.
 
 Flags:
-  -t DURATION    how long to measure; default 10s
-  -n N           how many calls to measure, instead of -t
-  -size BYTES    data of a call, with k or m for KiB and MiB; default 128
-  -depth N       calls at a time on each connection; default 1
-  -P N           connections; default 1
-  -R             data comes from the server
-  -bidir         every other call does
-  -i DURATION    report as often as that; default 1s; 0: at the end only
-  -verify        compare all data, at the price of some speed
-  -W DURATION    how long to wait for a connection; default 5s
-  -histogram     print how the times are distributed
+  -t DURATION    duration of the measurement; default 10s
+  -n N           number of calls to measure, instead of -t
+  -size BYTES    data per call, with k for KiB or m for MiB; default 128
+  -depth N       concurrent calls per connection; default 1
+  -P N           number of connections; default 1
+  -R             reverse: the server sends the data
+  -bidir         alternate the direction from call to call
+  -i DURATION    interval of reports; default 1s; 0: report at the end only
+  -verify        verify all data; this costs some speed
+  -W DURATION    time limit for each connection; default 5s
+  -histogram     print the distribution of the times
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json
 `
 
-const helpServe = `Serve ping and perf until the first signal.
+const helpServe = `Run a server for ping and perf until interrupted.
 
 Usage: rpcrdma serve [flags] [[HOST:]PORT]
 
 Examples:
-  rpcrdma serve                      port 20049 of all addresses
-  rpcrdma serve 20050                another port of them
-  rpcrdma serve localhost:0          some free port; the ready line tells which
+  rpcrdma serve                      port 20049 on all addresses
+  rpcrdma serve 20050                port 20050 on all addresses
+  rpcrdma serve localhost:0          any free port; the ready line has its number
   rpcrdma serve -trace ladder.txt localhost:20050
 
-When it serves it prints a line "ready ADDRESS" on the standard error stream.
-Procedure 0 of every program and version is answered.
+When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
+It answers procedure 0 of every program and version, so that ping works with any -prog.
 
 Flags:
-  -q             print nothing but errors
+  -q             print errors only
   -json          print JSON lines: rpcrdma help json
 `
 
-const helpCompletion = `Print a script by which a shell completes commands, flags, their values and files.
+const helpCompletion = `Print a script that makes a shell complete commands, flags, their values and file names.
 
 Usage: rpcrdma completion bash|zsh|fish
 
@@ -125,8 +124,8 @@ Examples:
   rpcrdma completion fish > ~/.config/fish/completions/rpcrdma.fish
 `
 
-const helpJSON = `With -json ping, perf and serve print objects, one a line, on the standard output stream. Each has
-"v": 1 and a type. Fields may be added; those that are here stay.
+const helpJSON = `With -json, ping, perf and serve print JSON objects to standard output, one per line. Each object
+has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
 
   ping   start     address provider program version connect_ns inline_send_bytes inline_recv_bytes
                    remote_invalidate
@@ -134,35 +133,36 @@ const helpJSON = `With -json ping, perf and serve print objects, one a line, on 
          end       sent received min_ns mean_ns max_ns mdev_ns p99_ns
   perf   start     address provider size_bytes depth connections direction inline_send_bytes
                    inline_recv_bytes
-         interval  from_ns to_ns, and the figures of that time
-         end       took_ns cpu_per_call_ns, the figures of all, and with -histogram
-                   histogram: a list of up_to_ns count; no end if no call was measured
+         interval  from_ns to_ns, and the figures of this interval
+         end       took_ns cpu_per_call_ns, and the figures of the whole measurement; with
+                   -histogram also histogram, a list of up_to_ns count. Missing if no call
+                   was measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
   serve  ready     address provider
-  all    error     stage message help code: the exit code, which rpcrdma help exit-codes explains
+  all    error     stage message help code; code is the exit code: rpcrdma help exit-codes
 `
 
 const helpDevice = `
-Flags of all commands:
-  -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: within this process
-  -inline BYTES    what goes and comes without RDMA at most, header included; default 4096
-  -credits N       calls at a time on a connection at most; default 32, for perf -depth
-  -trace FILE      write what happens, a line each, with decoded headers; - is standard error
-  -pcap FILE       write the messages as a pcapng file, which Wireshark reads, with all their data
-  -limit BYTES     how large each of these files may become; default 1024m; 0: as large as it likes
+Flags of ping, perf and serve:
+  -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: in this process only
+  -inline BYTES    inline threshold in each direction, header included; default 4096
+  -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
+  -trace FILE      write each event as a line, with decoded headers; - is standard error
+  -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark
+  -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
 `
 
 const helpExit = `
 Exit codes:
-  0    done; for ping: all calls were answered
-  1    failed: no connection, or this tool
-  2    the command line is wrong
+  0    success; for ping: all calls were answered
+  1    failure: no connection, an interrupt, or an error of this command
+  2    usage error
   4    the peer answered with an error
-  5    no answer in time
+  5    timeout: the peer did not answer
 `
 
-// version tells the module's version and the toolchain.
+// version returns the versions of the module and the Go toolchain, and the revision if known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -11,23 +11,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
-// docs/rpcrdma.md has the texts of the help.
+// docs/rpcrdma.md holds the texts of the help.
 func TestHelpPage(t *testing.T) {
 	golden.CheckString(t, "../../docs/rpcrdma.md", helpPage())
 }
 
-// helpPage is the page docs/rpcrdma.md: the help, to read on.
+// helpPage returns the page docs/rpcrdma.md.
 func helpPage() string {
 	var b strings.Builder
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
-		"`go install github.com/rpcrdma/rpcrdma/cmd/rpcrdma@latest` installs it; in this tree `go run ./cmd/rpcrdma` does as well.\n\n```\n" +
+		"To install it, run `go install github.com/rpcrdma/rpcrdma/cmd/rpcrdma@latest`; within this tree, `go run ./cmd/rpcrdma`\nworks too.\n\n```\n" +
 		helpMain + "```\n")
 	for _, topic := range []string{"ping", "perf", "serve"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
 	}
-	fmt.Fprintf(&b, "\n## Flags of all commands, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
+	fmt.Fprintf(&b, "\n## Common flags, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
 	fmt.Fprintf(&b, "\n## JSON lines\n\n```\n%s```\n\n## completion\n\n```\n%s```\n", helpJSON, helpCompletion)
 	return b.String()
 }
@@ -40,7 +40,7 @@ func TestHelpJSON(t *testing.T) {
 		for _, o := range objects(t, stdout) {
 			for field := range o {
 				if !slices.Contains(strings.FieldsFunc(helpJSON, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), field) {
-					t.Errorf("%s: nothing on field %s of %s", args, field, o["type"])
+					t.Errorf("%s: the help does not name field %s of %s", args, field, o["type"])
 				}
 			}
 		}
@@ -60,7 +60,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 			n++
 			ctx, cancel := context.WithCancel(context.Background())
-			cancel() // all end at once
+			cancel() // so that every command ends at once
 			args, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
 			code, _, stderr := try(ctx, strings.Fields(args)[1:]...)
 			if code == exitUsage {

@@ -12,17 +12,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// ladderHead is how much of each message the ladder looks at: more than the
-// headers of most.
+// ladderHead is the number of bytes of each message that the ladder decodes. Most headers are
+// shorter.
 const ladderHead = 2048
 
-// ladder writes what happens, a line for each event; those that carry messages have an arrow, and
-// their headers decoded. What says nothing to a person is left out: Receives posted and flushed, waiting.
+// ladder writes a line for each event of a trace. Lines of messages begin with an arrow, and the
+// decoded header follows. Events that explain nothing are left out: posted and flushed Receives,
+// arming and notification.
 type ladder struct{ w io.Writer }
 
 func newLadder(w io.Writer) *ladder { return &ladder{w: w} }
 
-// add is the sink of a trace.
+// add writes an event. It is the sink of the trace.
 func (l *ladder) add(e trace.Event) {
 	switch {
 	case e.Kind == trace.PostRecv, e.Kind == trace.Arm, e.Kind == trace.Notify,
@@ -47,10 +48,10 @@ func (l *ladder) add(e trace.Event) {
 	if len(head) > 0 {
 		line += "\n        " + describe(head)
 	}
-	fmt.Fprintln(l.w, line) // the file keeps the error
+	fmt.Fprintln(l.w, line) // file.close returns the error
 }
 
-// describe tells what a message of RPC-over-RDMA version 1 is, in a line.
+// describe returns a message of RPC-over-RDMA version 1 as a line of text.
 func describe(b []byte) string {
 	var m rpcrdma1.Message
 	d := xdr.NewDecoder(b, &xdr.DecoderOptions{Alias: true})
@@ -76,7 +77,7 @@ func describe(b []byte) string {
 	return s.String()
 }
 
-// lists tells of the chunks.
+// lists appends the chunk lists.
 func lists(s *strings.Builder, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply xdr.Optional[rpcrdma1.WriteChunk]) {
 	for _, r := range reads {
 		fmt.Fprintf(s, ", read at %d: %d bytes key 0x%08x", r.Position, r.Target.Length, r.Target.Handle)
@@ -95,11 +96,11 @@ func lists(s *strings.Builder, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.Wri
 	}
 }
 
-// content tells what the RPC message is.
+// content appends the kind of the RPC message.
 func content(s *strings.Builder, d *xdr.Decoder) {
 	var m oncrpc.Message
 	if m.DecodeXDR(d) != nil {
-		s.WriteString("; an RPC message that is cut, or none")
+		s.WriteString("; not a whole RPC message")
 		return
 	}
 	switch m.Body.Type {

@@ -1,10 +1,10 @@
-// Command rpcrdma tries RPC over RDMA: is a server alive, how fast is it, what goes over the wire.
+// Command rpcrdma tests and measures RPC over RDMA.
 //
-//	rpcrdma serve                    a server to try with
-//	rpcrdma ping HOST                is there a server, and what does it say
-//	rpcrdma perf HOST                how fast is it
+//	rpcrdma serve                    starts a test server
+//	rpcrdma ping HOST                checks that a server answers
+//	rpcrdma perf HOST                measures latency and throughput
 //
-// rpcrdma help shows everything. No hardware is needed: by default RDMA is carried over TCP.
+// rpcrdma help describes the commands. No hardware is needed: by default RDMA is carried over TCP.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal kills
+	context.AfterFunc(ctx, stop) // so that the second signal kills the process
 	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr, terminal: cli.IsTerminal(os.Stderr)})
 	os.Exit(code)
 }

@@ -32,23 +32,23 @@ type perfCmd struct {
 	Host string `arg:"" optional:""`
 }
 
-// check refuses what cannot be measured.
+// check refuses flags that are out of range.
 func (c *perfCmd) check() error {
 	for _, f := range []struct {
 		name       string
 		n, low, up int
 	}{{"-size", int(c.Size), 1, perf.MaxData}, {"-depth", c.Depth, 1, 4096}, {"-P", c.Parallel, 1, 1024}} {
 		if f.n < f.low || f.n > f.up {
-			return fmt.Errorf("%s is %d, must be within %d and %d", f.name, f.n, f.low, f.up)
+			return fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.n, f.low, f.up)
 		}
 	}
 	if c.Time <= 0 || c.Wait <= 0 {
-		return fmt.Errorf("-t is %v and -W %v, must be more than nothing", c.Time, c.Wait)
+		return fmt.Errorf("-t is %v and -W is %v: both must be positive", c.Time, c.Wait)
 	}
 	return c.deviceFlags.check()
 }
 
-// run measures.
+// run connects and measures.
 func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 	if err := c.check(); err != nil {
 		return &failure{code: exitUsage, stage: "perf", err: err}
@@ -88,7 +88,7 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 	return m.run(ctx)
 }
 
-// local starts a server within this process.
+// local starts a server in this process.
 func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) {
 	dev, err := f.open("server")
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) 
 	return s, nil
 }
 
-// measurement is a perf under way.
+// measurement is the state of one perf command.
 type measurement struct {
 	*perfCmd
 	env   environment
@@ -113,24 +113,24 @@ type measurement struct {
 	conns []*rdmaio.Conn
 
 	shards [16]shard
-	counts atomic.Bool   // calls do: the warm-up is over
-	begun  atomic.Uint64 // calls that count, with -n
+	counts atomic.Bool   // the warm-up is over: calls are counted
+	begun  atomic.Uint64 // with -n: calls begun since the warm-up
 	ending sync.Once
-	halt   chan struct{} // closed when it is enough
-	failed error         // the first
+	halt   chan struct{} // closed when the measurement ends
+	failed error         // the first error
 }
 
-// worker makes one call after the other.
+// worker makes calls, one after the other.
 type worker struct {
 	m     *measurement
 	calls *rpc.Client
 	seed  uint32
 	read  bool
-	opt   rpc.Options // of reads
+	opt   rpc.Options // for reads
 	shard *shard
 }
 
-// shard has the counts of some of the workers, since they were taken last.
+// shard collects the times and bytes of some of the workers between two reports.
 type shard struct {
 	mu    sync.Mutex
 	times hist.Histogram
@@ -145,11 +145,11 @@ func (m *measurement) stop(err error) {
 	})
 }
 
-// run lets the workers work, and reports.
+// run starts the workers, and reports until the measurement ends.
 func (m *measurement) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	perf.Pattern(0, int(m.Size)) // made now, not while the clock runs
+	perf.Pattern(0, int(m.Size)) // generated before the clock runs
 	var wg sync.WaitGroup
 	for i, conn := range m.conns {
 		calls := rpc.NewClient(conn, perfV1, nil)
@@ -203,12 +203,12 @@ func (m *measurement) run(ctx context.Context) error {
 	case m.failed != nil:
 		return explain("call", m.addr, m.failed)
 	case r.all.Count() == 0:
-		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was answered in the time to measure"), help: "more -t, fewer -depth and -P; rpcrdma ping tells whether calls are answered at all"}
+		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was answered during the measurement"), help: "a longer -t, or a smaller -depth or -P; rpcrdma ping checks whether the server answers at all"}
 	}
 	return nil
 }
 
-// pause waits, and reports whether the measurement goes on.
+// pause waits for d, and reports whether the measurement goes on.
 func (m *measurement) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -220,8 +220,8 @@ func (m *measurement) pause(d time.Duration) bool {
 	}
 }
 
-// over reports whether it is enough.
-func (m *measurement) over() bool {
+// halted reports whether the measurement has ended.
+func (m *measurement) halted() bool {
 	select {
 	case <-m.halt:
 		return true
@@ -230,9 +230,9 @@ func (m *measurement) over() bool {
 	}
 }
 
-// run calls until it is enough.
+// run makes calls until the measurement ends.
 func (w *worker) run(ctx context.Context) {
-	for !w.m.over() {
+	for !w.m.halted() {
 		counts := w.m.counts.Load()
 		if counts && w.m.Count > 0 && w.m.begun.Add(1) > w.m.Count {
 			w.m.stop(nil)
@@ -241,7 +241,7 @@ func (w *worker) run(ctx context.Context) {
 		start := time.Now()
 		if err := w.call(ctx); err != nil {
 			if ctx.Err() != nil {
-				err = nil // a signal: what there is counts
+				err = nil // interrupted: the calls so far are reported
 			}
 			w.m.stop(err)
 			return
@@ -263,8 +263,8 @@ func (s *shard) add(took time.Duration, bytes int) {
 	s.bytes += uint64(bytes)
 }
 
-// take empties the counts into others.
-func (s *shard) take(times *hist.Histogram) (bytes uint64) {
+// drain moves the collected times into times, and returns the bytes.
+func (s *shard) drain(times *hist.Histogram) (bytes uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	times.Merge(&s.times)

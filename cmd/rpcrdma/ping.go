@@ -28,7 +28,7 @@ type pingCmd struct {
 // run pings until the count or the context ends.
 func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
 	if c.Wait <= 0 || c.Interval < 0 {
-		return &failure{code: exitUsage, stage: "ping", err: fmt.Errorf("-W is %v and -i %v, must be more than nothing, and not less", c.Wait, c.Interval)}
+		return &failure{code: exitUsage, stage: "ping", err: fmt.Errorf("-W is %v and -i is %v: -W must be positive, -i must not be negative", c.Wait, c.Interval)}
 	}
 	if err := c.deviceFlags.check(); err != nil {
 		return &failure{code: exitUsage, stage: "ping", err: err}
@@ -44,7 +44,7 @@ func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	conn, err := p.connect(ctx, f)
 	if err != nil {
-		return p.say(err)
+		return p.report(err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	first := p.ping(ctx, conn)
@@ -53,12 +53,12 @@ func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
 	case first != nil:
 		return first
 	case p.sent == 0 || p.times.Count() < p.sent:
-		return &failure{code: exitSilent, err: errSaid}
+		return &failure{code: exitSilent, err: errReported}
 	}
 	return nil
 }
 
-// pinger is a ping under way.
+// pinger is the state of one ping command.
 type pinger struct {
 	*pingCmd
 	env   environment
@@ -67,7 +67,7 @@ type pinger struct {
 	times hist.Histogram
 }
 
-// connect goes through the stages up to a connection, and tells what was agreed on.
+// connect opens a device, connects, and prints the negotiated sizes.
 func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
@@ -89,13 +89,14 @@ func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 	} else if !p.Quiet {
 		fmt.Fprintf(p.env.stdout, "PING %s (%s) over %s, connected in %v: procedure 0 of program %d version %d\n",
 			p.Host, ip, p.Provider, took.Round(time.Microsecond), p.Program, p.Version)
-		fmt.Fprintf(p.env.stdout, "inline at most %d bytes there, %d back\n", s.InlineSend, s.InlineRecv)
+		fmt.Fprintf(p.env.stdout, "inline thresholds: %d bytes to the server, %d bytes from it\n", s.InlineSend, s.InlineRecv)
 	}
 	p.addr = ip
 	return conn, nil
 }
 
-// ping calls until it is enough, and returns the first error that makes going on pointless.
+// ping makes calls up to the count, or until ctx ends. It returns the first error after which
+// further calls are pointless.
 func (p *pinger) ping(ctx context.Context, conn *rdmaio.Conn) error {
 	calls := rpc.NewClient(conn, oncrpc.Program{Number: p.Program, Version: p.Version}, nil)
 	tick := time.NewTicker(max(p.Interval, time.Nanosecond))
@@ -121,22 +122,22 @@ func (p *pinger) ping(ctx context.Context, conn *rdmaio.Conn) error {
 			p.times.Add(took)
 			p.reply(conn, took)
 		case ctx.Err() != nil:
-			p.sent-- // nobody waited for it to the end
+			p.sent-- // interrupted: neither answered nor lost
 			return nil
 		case conn.Err() != nil:
-			return p.say(explain("call", p.addr, err))
+			return p.report(explain("call", p.addr, err))
 		default:
 			f := explain("call", p.addr, err)
-			said := p.say(f)
+			reported := p.report(f)
 			if f.code == exitPeer {
-				return said // it would answer the same again
+				return reported // the server would answer the same again
 			}
 		}
 	}
 	return nil
 }
 
-// reply tells of one.
+// reply prints a reply.
 func (p *pinger) reply(conn *rdmaio.Conn, took time.Duration) {
 	if p.Quiet {
 		return
@@ -149,14 +150,14 @@ func (p *pinger) reply(conn *rdmaio.Conn, took time.Duration) {
 	fmt.Fprintf(p.env.stdout, "reply from %s: seq=%d credits=%d time=%v\n", p.addr, p.sent, credits, rounded(took))
 }
 
-// say tells of a failure now, lest it come behind the summary, and returns it as one that was told.
-func (p *pinger) say(err error) error {
+// report reports a failure before the summary, and returns it as one that has been reported.
+func (p *pinger) report(err error) error {
 	var f *failure
 	if !errors.As(err, &f) {
 		return err
 	}
 	report(p.env, f)
-	return &failure{code: f.code, err: errSaid}
+	return &failure{code: f.code, err: errReported}
 }
 
 func (p *pinger) summary() {
@@ -180,7 +181,7 @@ func (p *pinger) summary() {
 	}
 }
 
-// json prints a line.
+// json prints an object.
 func (p *pinger) json(typ string, fields map[string]any) { printJSON(p.env, typ, fields) }
 
 // printJSON prints one object as a line.
@@ -188,12 +189,12 @@ func printJSON(env environment, typ string, fields map[string]any) {
 	fields["v"], fields["type"] = 1, typ
 	line, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // of numbers and strings
+		panic(err) // impossible: the fields are numbers and strings
 	}
 	fmt.Fprintf(env.stdout, "%s\n", line)
 }
 
-// rounded leaves four digits of a duration.
+// rounded returns d rounded to four digits.
 func rounded(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 10_000 {

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cputime"
 )
 
-// results reports a measurement as it goes.
+// results reports a measurement, at intervals and at its end.
 type results struct {
 	m           *measurement
 	start, last time.Time
@@ -39,7 +39,7 @@ func newReport(m *measurement) *results {
 	return &results{m: m}
 }
 
-// count puts a number before its noun.
+// count returns a number with its noun, in singular or plural.
 func count[N int | uint64](n N, one, more string) string {
 	if n == 1 {
 		more = one
@@ -53,27 +53,27 @@ func (r *results) begin() {
 	r.last, r.cpu = r.start, cputime.Used()
 }
 
-// stop stops it.
+// stop stops the clock.
 func (r *results) stop() { r.took, r.cpu = time.Since(r.start), cputime.Used()-r.cpu }
 
-// collect takes what the workers have.
+// collect returns the times and bytes since the last report, and adds them to the totals.
 func (r *results) collect() (times hist.Histogram, bytes uint64) {
 	for i := range r.m.shards {
-		bytes += r.m.shards[i].take(&times)
+		bytes += r.m.shards[i].drain(&times)
 	}
 	r.all.Merge(&times)
 	r.bytes += bytes
 	return times, bytes
 }
 
-// interval reports what happened since the last report.
+// interval reports the calls since the last report.
 func (r *results) interval() {
 	times, bytes := r.collect()
 	now := time.Now()
 	from, to, took := r.last.Sub(r.start), now.Sub(r.start), now.Sub(r.last)
 	r.last = now
 	switch {
-	case r.m.Quiet, times.Count() == 0 && r.m.over(): // the end of one that failed
+	case r.m.Quiet, times.Count() == 0 && r.m.halted(): // it failed; the error follows
 	case r.m.JSON:
 		fields := figures(&times, bytes, took)
 		fields["from_ns"], fields["to_ns"] = from, to
@@ -83,7 +83,7 @@ func (r *results) interval() {
 	}
 }
 
-// end reports the whole measurement, unless no call was counted: an error says why, and all figures would be zero.
+// end reports the whole measurement. It prints nothing if no call was counted: an error follows.
 func (r *results) end() {
 	r.collect()
 	if r.all.Count() == 0 {
@@ -114,7 +114,7 @@ func (r *results) end() {
 	}
 }
 
-// figures are those of a time.
+// figures returns the figures of an interval as JSON fields.
 func figures(h *hist.Histogram, bytes uint64, took time.Duration) map[string]any {
 	s := max(took.Seconds(), 1e-9)
 	return map[string]any{
@@ -124,14 +124,15 @@ func figures(h *hist.Histogram, bytes uint64, took time.Duration) map[string]any
 	}
 }
 
-// line is the same in words.
+// line returns the same figures as a line of text.
 func line(h *hist.Histogram, bytes uint64, took time.Duration) string {
 	s := max(took.Seconds(), 1e-9)
 	return fmt.Sprintf("%9.0f calls/s  %9.2f MB/s  p50 %v  p90 %v  p99 %v  p99.9 %v", float64(h.Count())/s, float64(bytes)/s/1e6,
 		rounded(h.Quantile(0.5)), rounded(h.Quantile(0.9)), rounded(h.Quantile(0.99)), rounded(h.Quantile(0.999)))
 }
 
-// bars draws a line for each half of a power of two that has samples.
+// bars returns a histogram as text. There are two rows for each power of two; rows without samples
+// are left out.
 func bars(h *hist.Histogram) string {
 	type row struct {
 		upTo  time.Duration

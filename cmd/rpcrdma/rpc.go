@@ -13,10 +13,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// perfV1 is the program that measurements are made with.
+// perfV1 is the RPC program of rpcrdma perf.
 var perfV1 = oncrpc.Program{Number: perf.Program, Version: perf.Version1, Bindings: perf.DDPBindings()}
 
-// explain says at which stage a Call or connection failed, and what to try.
+// explain returns a failure with the stage at which a connection or Call failed, the exit code, and
+// advice.
 func explain(stage, addr string, err error) *failure {
 	f := &failure{code: exitFailed, stage: stage + " to " + addr, err: err}
 	var (
@@ -30,35 +31,35 @@ func explain(stage, addr string, err error) *failure {
 	case errors.Is(err, context.Canceled):
 		f.code, f.err = exitFailed, errors.New("interrupted")
 	case errors.Is(err, verbs.ErrConnectionRefused):
-		f.help = "is the server running, and is this its port? RPC over RDMA has a port of its own, " + defaultPort + " for NFS"
+		f.help = "start the server, or check the port: RPC over RDMA does not use the port of TCP; for NFS it is " + defaultPort
 	case errors.As(err, &rejected):
-		f.code, f.help = exitPeer, "the server's log: it has no resources for a connection, or does not want this one"
+		f.code, f.help = exitPeer, "read the server's log: it lacks resources for the connection, or refuses this client"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.code = exitSilent
 		f.err = fmt.Errorf("no answer in time: %w", err)
 		if errors.As(err, &call) && !call.MayHaveRun {
-			f.help = "why the calls before this one were not answered: they still hold all credits (RFC 8166 §3.3.1)"
+			f.help = "find out why the server did not answer the calls before this one: they hold all credits (RFC 8166 §3.3.1)"
 			break
 		}
-		f.help = "-W with more time; whether something between here and there drops packets; whether the server speaks this provider's protocol"
+		f.help = "a longer -W; check that no firewall drops the packets, and that the server speaks this provider's protocol"
 	case errors.As(err, &peer) && peer.Code == rdmaio.PeerErrVers:
-		f.code, f.help = exitPeer, "a server of RPC-over-RDMA version 1: that is what this tool speaks"
+		f.code, f.help = exitPeer, "a server that supports RPC-over-RDMA version 1: this command supports no other"
 	case errors.As(err, &peer):
-		f.code, f.help = exitPeer, "the server's log; smaller -size"
+		f.code, f.help = exitPeer, "read the server's log; for perf, use a smaller -size"
 	case errors.As(err, &reply):
 		f.code = exitPeer
 		switch {
 		case errors.Is(err, oncrpc.ErrProgUnavail), errors.Is(err, oncrpc.ErrProgMismatch):
-			f.help = "-prog and -vers of something that the server has; for perf a server that rpcrdma serve started"
+			f.help = "-prog and -vers of a program that the server has; for perf, a server started by rpcrdma serve"
 		}
 	case errors.As(err, &decoding):
-		f.code, f.help = exitPeer, "whether -prog and -vers are those of the server: its answer is no RPC reply, or not that of this procedure"
+		f.code, f.help = exitPeer, "-prog and -vers of a program that the server has: its answer is not a valid RPC reply to this procedure"
 	case errors.Is(err, segment.BadVersion) && stage == "connection":
-		f.help = "a server of this provider's protocol: something else listens there"
+		f.help = "the address of a server for this provider: a server of another protocol listens there"
 	case errors.Is(err, verbs.ErrPeerDisconnected) && stage == "connection":
-		f.help = "whether a server of this provider's protocol listens there: something else took the connection and closed it"
+		f.help = "check that a server for this provider listens there: the peer accepted the TCP connection and closed it"
 	case errors.Is(err, verbs.ErrPeerDisconnected), errors.Is(err, verbs.ErrConnectionBroken):
-		f.help = "the server's log: the connection was there, and is lost"
+		f.help = "read the server's log: the connection was established and then lost"
 	}
 	return f
 }

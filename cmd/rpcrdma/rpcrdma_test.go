@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// buffer is a bytes.Buffer for two goroutines.
+// buffer is a bytes.Buffer that goroutines can share.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -60,7 +60,7 @@ func serving(t *testing.T, args ...string) string {
 	return servingAt(t, "127.0.0.1:0", args...)
 }
 
-// servingAt does so at an address.
+// servingAt starts rpcrdma serve at an address.
 func servingAt(t *testing.T, at string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -87,7 +87,7 @@ func servingAt(t *testing.T, at string, args ...string) string {
 	return ""
 }
 
-// Each failure names its stage and what to try, and has its exit code.
+// Each failure names its stage, gives advice, and has its exit code.
 func TestPingStages(t *testing.T) {
 	closed := listener(t, nil)
 	closed.Close()
@@ -101,10 +101,10 @@ func TestPingStages(t *testing.T) {
 		want []string
 	}{
 		{"name", "no-such-host.invalid", exitFailed, []string{"name of no-such-host.invalid:20049", "try: "}},
-		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "nobody listens", "is the server running"}},
-		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "something else took the connection"}},
-		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "-W with more time"}},
-		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `beginning with "HTTP`, "something else listens"}},
+		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "nobody listens", "start the server"}},
+		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "accepted the TCP connection and closed it"}},
+		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
+		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},
 		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
 		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"versions 4 to 4"}},
 		{"silence", oncrpcServer(t, nil), exitSilent, []string{"call to", "no answer in time"}},
@@ -113,11 +113,11 @@ func TestPingStages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			code, _, stderr := try(context.Background(), "ping", "-c", "1", "-W", "300ms", tt.addr)
 			if code != tt.code {
-				t.Errorf("exit %d, want %d", code, tt.code)
+				t.Errorf("exit %d, expected %d", code, tt.code)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
-					t.Errorf("%q is not in: %s", want, stderr)
+					t.Errorf("found %s, expected it to contain %q", stderr, want)
 				}
 			}
 			code, stdout, _ := try(context.Background(), "ping", "-json", "-c", "1", "-W", "300ms", tt.addr)
@@ -129,7 +129,7 @@ func TestPingStages(t *testing.T) {
 	}
 }
 
-// listener accepts connections and leaves each to a function.
+// listener accepts connections and runs serve for each.
 func listener(t *testing.T, serve func(net.Conn)) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -166,7 +166,8 @@ func listener(t *testing.T, serve func(net.Conn)) net.Listener {
 	return l
 }
 
-// oncrpcServer answers each Call by what reply makes; nil: not at all.
+// oncrpcServer answers each Call with the message that reply returns. If reply is nil, it never
+// answers.
 func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Message) string {
 	t.Helper()
 	dev, err := rdmatcp.Open(nil)
@@ -208,7 +209,8 @@ func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Message) string {
 	return s.Addr()
 }
 
-// wrongVersion is a server of RPC-over-RDMA version 2 alone: it answers all by ERR_VERS, 28 bytes by hand (RFC 8166 §4.5).
+// wrongVersion is a server that supports only RPC-over-RDMA version 2. It answers every message
+// with ERR_VERS, 28 bytes by hand (RFC 8166 §4.5).
 func wrongVersion(t *testing.T) string {
 	t.Helper()
 	dev, err := rdmatcp.Open(nil)
@@ -291,7 +293,7 @@ func answerVersion(t *testing.T, ctx context.Context, dev verbs.Device, req verb
 	must(pd.Close())
 }
 
-// objects parses JSON lines, and checks what all of them have.
+// objects parses JSON lines, and checks the fields that all of them have.
 func objects(t *testing.T, text string) (list []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -307,7 +309,7 @@ func objects(t *testing.T, text string) (list []map[string]any) {
 	return list
 }
 
-// A server that is alive.
+// ping of a server that answers.
 func TestPing(t *testing.T) {
 	addr := serving(t)
 	code, stdout, stderr := try(context.Background(), "ping", "-c", "3", "-i", "1ms", addr)
@@ -327,7 +329,8 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// A server on one of a name's addresses is found, whichever it is; a measurement of nothing is none.
+// A server is found on whichever address of a name it listens. A measurement without calls is an
+// error.
 func TestAddresses(t *testing.T) {
 	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
 		t.Skip("no IPv6 here")
@@ -348,7 +351,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// All ways to measure, over both providers, each moving what it says.
+// Each direction, depth and size of measurement works over both providers and moves its data.
 func TestPerf(t *testing.T) {
 	addr := serving(t)
 	for _, args := range [][]string{
@@ -383,7 +386,7 @@ func TestPerf(t *testing.T) {
 	}
 }
 
-// A measurement whose calls all fail prints an error, and no figures of zero.
+// A measurement whose calls all fail prints an error and no figures.
 func TestPerfWithoutCalls(t *testing.T) {
 	dev, err := rdmatcp.Open(nil)
 	if err != nil {
@@ -403,7 +406,7 @@ func TestPerfWithoutCalls(t *testing.T) {
 	}
 }
 
-// A measurement by time reports as it goes, and once more; its quantiles are in order.
+// A measurement by time reports at intervals and at the end. Its quantiles are in order.
 func TestPerfIntervals(t *testing.T) {
 	var all []map[string]any
 	for span := 120 * time.Millisecond; len(all) < 4; span *= 4 { // a busy machine may miss what is due
@@ -433,7 +436,7 @@ func TestPerfIntervals(t *testing.T) {
 	}
 }
 
-// Ended by a signal it has a summary of what there was until then.
+// A measurement that is interrupted prints a summary of the calls so far.
 func TestPerfInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, errs buffer
@@ -450,7 +453,7 @@ func TestPerfInterrupted(t *testing.T) {
 	}
 }
 
-// A server that goes away in the middle is an error, not a result.
+// A server that ends during the measurement is an error, not a result.
 func TestPerfLosesServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, errs buffer
@@ -464,7 +467,7 @@ func TestPerfLosesServer(t *testing.T) {
 	addr := objects(t, out.String())[0]["address"].(string)
 	time.AfterFunc(100*time.Millisecond, cancel)
 	code, _, stderr := try(context.Background(), "perf", "-t", "1h", addr)
-	if code != exitFailed || !strings.Contains(stderr, "call to "+addr) || !strings.Contains(stderr, "try: the server's log") {
+	if code != exitFailed || !strings.Contains(stderr, "call to "+addr) || !strings.Contains(stderr, "try: read the server's log") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code := <-done; code != exitDone {
@@ -472,7 +475,7 @@ func TestPerfLosesServer(t *testing.T) {
 	}
 }
 
-// full is a disk that is.
+// full is a writer that fails as a full disk does.
 type full struct{ writes int }
 
 func (f *full) Write([]byte) (int, error) {
@@ -480,7 +483,7 @@ func (f *full) Write([]byte) (int, error) {
 	return 0, syscall.ENOSPC
 }
 
-// What cannot be written is told once, by the exit code too, whatever cannot.
+// A failed write to any output is reported once, and changes the exit code.
 func TestOutputFails(t *testing.T) {
 	addr := serving(t)
 	var errs buffer
@@ -499,7 +502,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// With -json failures are a line of it, of every command.
+// With -json, every command prints a failure as an object.
 func TestJSONErrors(t *testing.T) {
 	closed := listener(t, nil)
 	closed.Close()
@@ -526,7 +529,8 @@ func TestJSONErrors(t *testing.T) {
 	}
 }
 
-// Files end at the limit, whole, and that is told once: a server writes them for as long as it runs.
+// Files stop at the limit, after a whole line or block, with one note: a server writes them as long
+// as it runs.
 func TestLimit(t *testing.T) {
 	addr := serving(t)
 	dir := t.TempDir()
@@ -557,7 +561,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// The trace and the capture of a ping can be read; Wireshark knows the packets.
+// The trace and the capture of a ping are readable. Wireshark decodes the packets.
 func TestTraceAndCapture(t *testing.T) {
 	addr := serving(t)
 	dir := t.TempDir()
@@ -589,7 +593,7 @@ func TestTraceAndCapture(t *testing.T) {
 	}
 }
 
-// What the ladder says of messages, by hand (RFC 8166 §4).
+// Descriptions of messages in the ladder, encoded by hand (RFC 8166 §4).
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ hex, want string }{
 		{"0000002a 00000001 00000020 00000004 00000001 00000002 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_VERS, versions 2 to 2"},
@@ -600,7 +604,7 @@ func TestDescribe(t *testing.T) {
 				"00000001 00000001 000000bb 00000200 00000000 00002000 00000000 00000001 00000001 000000cc 00000300 00000000 00003000",
 			"xid 0x0000002a version 1 credits 32 RDMA_NOMSG, read at 0: 256 bytes key 0x000000aa, write 512 bytes key 0x000000bb, reply 768 bytes key 0x000000cc",
 		},
-		{"0000002a 00000001 00000020 00000000 00000000 00000000 00000000 0000002a", "xid 0x0000002a version 1 credits 32 RDMA_MSG; an RPC message that is cut, or none"},
+		{"0000002a 00000001 00000020 00000000 00000000 00000000 00000000 0000002a", "xid 0x0000002a version 1 credits 32 RDMA_MSG; not a whole RPC message"},
 		{"0000002a", "not decoded: "},
 	} {
 		b, err := hex.DecodeString(strings.ReplaceAll(tt.hex, " ", ""))
@@ -613,16 +617,16 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// What is wrong with a command line is said, with exit code 2.
+// Usage errors name the fault and have exit code 2.
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"pong", "pong"},
 		{"ping", "rpcrdma: HOST is missing"},
 		{"completion", "SHELL is missing"},
-		{"perf -size", "rpcrdma: -size: a value is missing"},
-		{"serve 70000", `port "70000" must be a number up to 65535`},
-		{"serve localhost:70000", `port "70000" must be a number up to 65535`},
-		{"serve localhost:x", `port "x" must be a number up to 65535`},
+		{"perf -size", "rpcrdma: -size: the value is missing"},
+		{"serve 70000", `found port "70000", expected a number up to 65535`},
+		{"serve localhost:70000", `found port "70000", expected a number up to 65535`},
+		{"serve localhost:x", `found port "x", expected a number up to 65535`},
 		{"perf localhost:x", "port"},
 		{"ping -provider verbs x", "provider"},
 		{"ping -provider mem x", "within this process"},
@@ -634,16 +638,16 @@ func TestUsage(t *testing.T) {
 		{"perf -P 5000", "-P is 5000"},
 		{"perf -t 0s", "-t is 0s"},
 		{"serve -provider mem", "perf -provider mem"},
-		{"help nothing", "no help on"},
+		{"help nothing", "no help topic"},
 		{"ping -nonsense x", "nonsense"},
 		{"ping -c -1 x", "rpcrdma: -c: expected"},
 		{"ping -c x x", "rpcrdma: -c: expected"},
 		{"ping -prog x x", "rpcrdma: -prog: expected"},
 		{"ping -W 0s x", "-W is 0s"},
 		{"ping -i -1s x", "-i"},
-		{"perf -W 0s", "-W 0s"},
+		{"perf -W 0s", "-W is 0s"},
 		{"perf -t -5s", "rpcrdma: -t: expected"},
-		{"perf -inline 100", "-inline is 100, must be within 1024 and 256k"},
+		{"perf -inline 100", "-inline is 100, must be between 1024 and 256k"},
 		{"serve -inline 1m", "-inline is 1048576"},
 		{"ping -credits 0 x", "-credits is 0"},
 	} {

@@ -23,8 +23,8 @@ type serveCmd struct {
 func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if c.Provider == "mem" {
 		return &failure{
-			code: exitUsage, stage: "serve", err: errors.New("nobody else could reach a server of the provider mem"),
-			help: "rpcrdma perf -provider mem, which has client and server in one process",
+			code: exitUsage, stage: "serve", err: errors.New("a server of the provider mem can only be reached from its own process"),
+			help: "rpcrdma perf -provider mem, which runs client and server in one process",
 		}
 	}
 	if err := c.deviceFlags.check(); err != nil {
@@ -52,7 +52,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err != nil {
 		fail := &failure{code: exitFailed, stage: "listen", err: err}
 		if errors.Is(err, verbs.ErrAddressInUse) {
-			fail.help = "another port, or 0 for any that is free"
+			fail.help = "another port, or 0 for any free one"
 		}
 		return fail
 	}
@@ -63,7 +63,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	fmt.Fprintf(env.stderr, "ready %s\n", s.Addr())
 	select {
 	case <-ctx.Done():
-	case <-s.Done(): // nobody could connect any more
+	case <-s.Done(): // it no longer accepts connections
 		return errors.Join(&failure{code: exitFailed, stage: "serve", err: s.Err()}, s.Close())
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
@@ -71,5 +71,5 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	return errors.Join(s.Shutdown(limit), s.Close())
 }
 
-// drainTime is how long calls have to end once the server is to.
+// drainTime is the time limit for calls in progress when the server ends.
 const drainTime = 5 * time.Second

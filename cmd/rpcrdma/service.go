@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// newService answers the perf program, and procedure 0 of every program.
+// newService returns a handler for the perf program and for procedure 0 of every program.
 func newService() rdmaio.Handler {
 	svc := rpc.NewService(perfV1)
 	rpc.Handle(svc, perf.ProcWrite, func(_ *rpc.Request, args *perf.WriteArgs, res *perf.WriteRes) error {
@@ -27,7 +27,7 @@ func newService() rdmaio.Handler {
 	return rpc.NewHandler(&rpc.HandlerConfig{Next: rdmaio.HandlerFunc(pong)}, svc)
 }
 
-// pong answers a call of any other program: only procedure 0 is there.
+// pong answers calls of all other programs: procedure 0 with success, all else with PROG_UNAVAIL.
 func pong(r *rdmaio.Request) {
 	var head oncrpc.Message
 	stat := oncrpc.ProgUnavail
@@ -37,7 +37,7 @@ func pong(r *rdmaio.Request) {
 	xid, _, _ := oncrpc.Peek(r.Message)
 	reply, err := oncrpc.NewReply(xid, stat).AppendBinary(nil)
 	if err != nil {
-		r.Drop(nil) // cannot be: it is of fixed size
+		r.Drop(nil) // impossible: its size is fixed
 		return
 	}
 	r.Reply(rdmaio.Message{Inline: reply}, nil)

@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// errData: what came is not what was sent.
-var errData = errors.New("the data is not what it should be")
+// errData reports data that differs from the data sent.
+var errData = errors.New("data was damaged")
 
-// call makes one call and checks what is said of it.
+// call makes one call and checks its result.
 func (w *worker) call(ctx context.Context) error {
 	if w.read {
 		return w.readCall(ctx)
@@ -31,7 +31,7 @@ func (w *worker) call(ctx context.Context) error {
 	case err != nil:
 		return err
 	case int(res.Count) != len(data) || !res.Good:
-		return fmt.Errorf("%w: the server received %d bytes of %d, good: %v", errData, res.Count, len(data), res.Good)
+		return fmt.Errorf("%w: the server received %d of %d bytes, checksum correct: %v", errData, res.Count, len(data), res.Good)
 	}
 	return nil
 }
@@ -44,16 +44,17 @@ func (w *worker) readCall(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(res.Data) != int(w.m.Size):
-		return fmt.Errorf("%w: %d bytes came, want %d", errData, len(res.Data), w.m.Size)
+		return fmt.Errorf("%w: received %d bytes, expected %d", errData, len(res.Data), w.m.Size)
 	case w.m.Verify && !bytes.Equal(res.Data, perf.Pattern(w.seed, int(w.m.Size))):
-		return fmt.Errorf("%w: %d bytes at seed %d", errData, len(res.Data), w.seed)
+		return fmt.Errorf("%w: %d bytes, pattern of seed %d", errData, len(res.Data), w.seed)
 	}
 	return nil
 }
 
-// offer says where the data that is read goes: to memory of its own if it does not come inline, else to the reply's.
+// offer allocates memory for the data of reads: a result buffer if it does not come inline, else a
+// reply buffer.
 func (w *worker) offer(inline int) {
-	const head = 28 // of RPC over RDMA
+	const head = 28 // size of the transport header without chunks
 	if n := rpc.ReplyHead + 4 + xdr.Padded(int(w.m.Size)); head+n > inline {
 		w.opt.Results = [][]byte{make([]byte, w.m.Size)}
 	} else {

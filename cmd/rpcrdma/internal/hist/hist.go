@@ -1,5 +1,5 @@
-// Package hist counts durations in buckets that grow with what they hold: any
-// number of samples in 60 kB, quantiles exact to one part in 128.
+// Package hist counts durations in buckets whose width grows with the duration: any number of
+// samples takes 60 kB, and quantiles are exact to one part in 128.
 package hist
 
 import (
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Each power of two is split into sub buckets. Shorter durations than that many nanoseconds have one each.
+// Each power of two is split into sub buckets. Durations below sub nanoseconds have a bucket each.
 const (
 	subBits = 7
 	sub     = 1 << subBits
 	buckets = (63 - subBits + 1) * sub
 )
 
-// Histogram is empty as its zero value. It is not for concurrent use: give
-// each worker one, and Merge.
+// Histogram counts durations. The zero value is empty. It is not safe for concurrent use: give each
+// worker its own, and Merge them.
 type Histogram struct {
 	counts   [buckets]uint64
 	n        uint64
@@ -25,7 +25,7 @@ type Histogram struct {
 	min, max time.Duration
 }
 
-// bucket gives the index for a duration.
+// bucket returns the index of the bucket of a duration.
 func bucket(d time.Duration) int {
 	v := uint64(max(d, 0))
 	if v < sub {
@@ -35,7 +35,7 @@ func bucket(d time.Duration) int {
 	return shift*sub + int(v>>shift)
 }
 
-// top is the longest duration of a bucket.
+// top returns the longest duration of a bucket.
 func top(i int) time.Duration {
 	if i < 2*sub {
 		return time.Duration(i)
@@ -44,7 +44,7 @@ func top(i int) time.Duration {
 	return time.Duration((uint64(i%sub+sub+1) << shift) - 1)
 }
 
-// Add counts a duration; a negative one as none.
+// Add counts a duration. A negative one counts as 0.
 func (h *Histogram) Add(d time.Duration) {
 	d = max(d, 0)
 	if h.n == 0 || d < h.min {
@@ -57,7 +57,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.counts[bucket(d)]++
 }
 
-// Merge adds what another one has.
+// Merge adds the samples of o.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.n == 0 {
 		return
@@ -74,16 +74,16 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 }
 
-// Count is the number of samples.
+// Count returns the number of samples.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Min and Max are exact; 0 if there are no samples.
+// Min returns the shortest sample, exactly; 0 if there are none.
 func (h *Histogram) Min() time.Duration { return h.min }
 
-// Max is the longest sample.
+// Max returns the longest sample, exactly; 0 if there are none.
 func (h *Histogram) Max() time.Duration { return h.max }
 
-// Mean is exact but for rounding.
+// Mean returns the mean of the samples, exact except for rounding; 0 if there are none.
 func (h *Histogram) Mean() time.Duration {
 	if h.n == 0 {
 		return 0
@@ -91,7 +91,7 @@ func (h *Histogram) Mean() time.Duration {
 	return time.Duration(h.sum / float64(h.n))
 }
 
-// Deviation is the standard deviation of the samples.
+// Deviation returns the standard deviation of the samples; 0 if there are none.
 func (h *Histogram) Deviation() time.Duration {
 	if h.n == 0 {
 		return 0
@@ -100,8 +100,8 @@ func (h *Histogram) Deviation() time.Duration {
 	return time.Duration(math.Sqrt(max(0, h.squares/float64(h.n)-mean*mean)))
 }
 
-// Quantile is a duration that q of the samples do not exceed, the least such one but for
-// one part in 128 too many at most. q is within 0 and 1.
+// Quantile returns a duration that a share q of the samples do not exceed, q between 0 and 1. It is
+// at most one part in 128 above the least such duration.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := max(1, uint64(math.Ceil(q*float64(h.n))))
 	var seen uint64
@@ -113,13 +113,13 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.max
 }
 
-// Bucket is a range of durations and how many samples are in it.
+// Bucket is a range of durations, and the number of samples in it.
 type Bucket struct {
 	UpTo  time.Duration
 	Count uint64
 }
 
-// Buckets are those that have samples, from short to long.
+// Buckets returns the buckets that have samples, shortest first.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
 	for i, c := range h.counts {

@@ -1,3 +1,3 @@
-// Package perf is the RPC program that rpcrdma perf measures with: perf.x, what
-// make generate makes of it, and the data that both ends know.
+// Package perf holds the RPC program that rpcrdma perf calls: perf.x, the code that make generate
+// makes of it, and the test data that both ends can generate.
 package perf

@@ -7,18 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// seeds is how many places of the pattern data may begin at.
+// seeds is the number of offsets in the pattern at which data can begin.
 const seeds = 4096
 
-// pattern is as much as was needed so far: most measurements are of small data. It is replaced by a longer one that
-// begins with the same bytes.
+// pattern is the test data, as long as was needed so far. A longer one, which begins with the same
+// bytes, replaces it.
 var (
 	pattern atomic.Pointer[[]byte]
 	growing sync.Mutex
 )
 
-// Pattern is n bytes of data that both ends know, at most MaxData, which are others for each of 4096 seeds. It must not
-// be written to.
+// Pattern returns n bytes of test data, at most MaxData, the same at both ends. They differ for
+// each of 4096 seeds. The caller must not write to them.
 func Pattern(seed uint32, n int) []byte {
 	p := pattern.Load()
 	if p == nil || len(*p) < n+seeds {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Both ends have the same data at each seed, whatever either was asked for before, and no more than that needs.
+// Both ends have the same data at each seed, whatever either was asked for before, and no more than
+// that needs.
 func TestPattern(t *testing.T) {
 	small := Pattern(5, 128)
 	if n := len(*pattern.Load()); n > 2*seeds {
