@@ -5,8 +5,8 @@ import "fmt"
 // None returns the AUTH_NONE credential or verifier: no body (RFC 5531 §10.1).
 func None() OpaqueAuth { return OpaqueAuth{Flavor: AuthNone} }
 
-// Auth returns p as an AUTH_SYS credential (RFC 5531 appendix A). It errs
-// where the machine name or the list of groups is over its bound.
+// Auth returns v as an AUTH_SYS credential (RFC 5531 appendix A). It returns an error if the
+// machine name or the list of groups is over its bound.
 func (v *AuthSysParms) Auth() (OpaqueAuth, error) {
 	body, err := v.MarshalBinary()
 	if err != nil {
@@ -15,8 +15,8 @@ func (v *AuthSysParms) Auth() (OpaqueAuth, error) {
 	return OpaqueAuth{Flavor: AuthSys, Body: body}, nil
 }
 
-// ParseAuthSys decodes an AUTH_SYS credential. Nothing in it is proved: whoever
-// can connect can claim any user.
+// ParseAuthSys decodes an AUTH_SYS credential. The credential is not authenticated: any peer
+// that can connect can claim any user.
 func ParseAuthSys(a *OpaqueAuth) (*AuthSysParms, error) {
 	if a.Flavor != AuthSys {
 		return nil, fmt.Errorf("oncrpc: credential has flavour %v, expected %v (RFC 5531 appendix A)", a.Flavor, AuthSys)

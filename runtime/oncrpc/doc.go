@@ -1,20 +1,18 @@
-// Package oncrpc is the ONC RPC message layer (RFC 5531): message types, made
-// from spec/x/oncrpc, credentials, and what replies say about a call. It knows
-// no transport.
+// Package oncrpc is the ONC RPC message layer (RFC 5531): message types, generated from
+// spec/x/oncrpc, credentials, and the errors of replies. It has no transport.
 //
-// Whoever calls or serves procedures over rdmaio has package rdmaio/rpc for it, which needs of this one
-// a [Program], credentials ([AuthSysParms]) and the errors of replies. What follows is for
-// those who build messages by themselves.
+// Package rdmaio/rpc calls and serves procedures over rdmaio. With it, programs need of this
+// package only a [Program], credentials ([AuthSysParms]) and the errors of replies. The rest of
+// this page is for programs that build messages themselves.
 //
-// A message on the wire is a [Message] and then, in a call, the procedure's
-// arguments, in a successful reply its results: XDR that this package does
-// not look at. Building one:
+// A message on the wire is a [Message], followed by the arguments of the procedure in a call, or
+// by its results in a successful reply. This package does not look at either. To build a call:
 //
 //	m := oncrpc.NewCall(xid, prog, vers, proc, oncrpc.None())
 //	b, err := m.AppendBinary(nil)
 //	b, err = args.AppendBinary(b)
 //
-// and reading the reply:
+// To read the reply:
 //
 //	d := xdr.NewDecoder(b, nil)
 //	var m oncrpc.Message

@@ -3,31 +3,31 @@ package oncrpc
 import "encoding/binary"
 
 // NewCall returns the header of a call (RFC 5531 §9). The verifier is
-// AUTH_NONE, as it is with every flavour but RPCSEC_GSS.
+// AUTH_NONE, as it is with every flavour except RPCSEC_GSS.
 func NewCall(xid, prog, vers, proc uint32, cred OpaqueAuth) *Message {
 	m := &Message{XID: xid, Body: Body{Type: Call}}
 	m.Body.Call = CallBody{RPCVers: Version, Prog: prog, Vers: vers, Proc: proc, Cred: cred}
 	return m
 }
 
-// NewReply returns the header of an accepted reply. With Success the results
-// follow it; for ProgMismatch use [NewProgMismatch].
+// NewReply returns the header of an accepted reply. If stat is Success, the results follow it.
+// For ProgMismatch use [NewProgMismatch].
 func NewReply(xid uint32, stat AcceptStat) *Message {
 	m := &Message{XID: xid, Body: Body{Type: Reply}}
 	m.Body.Reply.Accepted.Data.Stat = stat
 	return m
 }
 
-// NewProgMismatch returns the reply to a call of a version that the program
-// does not have; low to high are those it has.
+// NewProgMismatch returns the reply to a call of a version that the server does not support. It
+// supports the versions low to high.
 func NewProgMismatch(xid, low, high uint32) *Message {
 	m := NewReply(xid, ProgMismatch)
 	m.Body.Reply.Accepted.Data.MismatchInfo = VersionRange{Low: low, High: high}
 	return m
 }
 
-// NewRPCMismatch returns the reply to a message of another RPC version: this
-// package speaks version 2 only.
+// NewRPCMismatch returns the reply to a message of another RPC version: this package supports
+// only version 2.
 func NewRPCMismatch(xid uint32) *Message {
 	m := &Message{XID: xid, Body: Body{Type: Reply}}
 	m.Body.Reply.Stat = Denied
@@ -43,9 +43,8 @@ func NewAuthError(xid uint32, why AuthStat) *Message {
 	return m
 }
 
-// Peek reads the first two words of a message, before anything else of it is
-// trusted: its XID and its type. ok is false if b is shorter or the type is
-// neither Call nor Reply.
+// Peek returns the XID and the type of a message, which are its first two words. It decodes
+// nothing else. ok is false if b is too short or the type is neither Call nor Reply.
 func Peek(b []byte) (xid uint32, typ MsgType, ok bool) {
 	if len(b) < 8 {
 		return 0, 0, false

@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// Network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4). They determine the form of
-// the universal address.
+// The network identifiers of RPC over RDMA (RFC 8166 §9, R315; RFC 5665 §4). They determine the
+// form of the universal address.
 const (
 	NetIDRDMA  = "rdma"  // IPv4
 	NetIDRDMA6 = "rdma6" // IPv6
 )
 
-// PortNFSRDMA is where NFS over RDMA is served by default (RFC 8166 §5; R316).
+// PortNFSRDMA is the default port of NFS over RDMA (RFC 8166 §5; R316).
 const PortNFSRDMA = 20049
 
-// UniversalAddr gives the network identifier and the universal address (RFC 5665 §5.2.3) that rpcbind
-// registers for an RDMA listener: h1.h2.h3.h4.p1.p2, the address as text and the two bytes of the port. IPv4 in
-// IPv6 is IPv4; a zone is left out, since it means nothing to others.
+// UniversalAddr returns the network identifier and the universal address (RFC 5665 §5.2.3) under
+// which rpcbind registers an RDMA listener: the IP address as text, followed by the two bytes of
+// the port, as in h1.h2.h3.h4.p1.p2. An IPv4 address in IPv6 becomes IPv4. The zone is left out:
+// it has no meaning on other hosts.
 func UniversalAddr(a netip.AddrPort) (netID, addr string) {
 	ip := a.Addr().Unmap().WithZone("")
 	netID = NetIDRDMA
@@ -29,8 +30,8 @@ func UniversalAddr(a netip.AddrPort) (netID, addr string) {
 	return netID, fmt.Sprintf("%s.%d.%d", ip, a.Port()>>8, a.Port()&0xff)
 }
 
-// ParseUniversalAddr reads what UniversalAddr writes, strictly: what an rpcbind server
-// answers is not to be trusted.
+// ParseUniversalAddr parses an address in the form of UniversalAddr. It is strict, because an
+// rpcbind server is not trusted.
 func ParseUniversalAddr(netID, addr string) (netip.AddrPort, error) {
 	fail := func(why string) (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("oncrpc: universal address %.80q of netid %.20q: %s (RFC 5665 §5.2.3)", addr, netID, why)
@@ -53,14 +54,14 @@ func ParseUniversalAddr(netID, addr string) (netip.AddrPort, error) {
 	case err != nil:
 		return fail("no IP address before the port")
 	case ip.Zone() != "":
-		return fail("a zone means nothing to others")
+		return fail("the address has a zone, which has no meaning on other hosts")
 	case ip.Is4() != (netID == NetIDRDMA):
 		return fail(`"rdma" is for IPv4, "rdma6" for IPv6`)
 	}
 	return netip.AddrPortFrom(ip, uint16(hi)<<8|uint16(lo)), nil
 }
 
-// cutLast splits at the last dot.
+// cutLast splits s at its last dot.
 func cutLast(s string) (before, after string, ok bool) {
 	i := strings.LastIndexByte(s, '.')
 	if i < 0 {
@@ -69,7 +70,7 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// octet reads a number up to 255 with no sign and no zeros before it.
+// octet parses a number up to 255 without sign and leading zeros.
 func octet(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err == nil && strconv.FormatUint(n, 10) != s {

@@ -6,25 +6,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Program is one version of an RPC program: what both sides have to know of it
-// besides its types. Generated packages have all three parts:
+// Program describes one version of an RPC program to a client or server. Generated packages have
+// its parts:
 //
 //	var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 type Program struct {
 	Number, Version uint32
 
-	// Bindings are the upper-layer binding: what may travel by direct data
-	// placement. Those of other programs and versions are not looked at. nil is a program that has none.
+	// Bindings is the upper-layer binding: the items that may travel by direct data placement.
+	// Bindings of other programs and versions are ignored. If nil, there are none.
 	Bindings []xdr.Binding
 
-	// Name and Procedures are the names of the version and of its procedures, for errors and logs: "NFS3" and "GETATTR".
-	// Without them there are the numbers only.
+	// Name and Procedures are the names of the version and of its procedures, such as "NFS3" and
+	// "GETATTR", for errors and logs. If they are missing, errors and logs show only numbers.
 	Name       string
 	Procedures map[uint32]string
 }
 
-// Describe returns a procedure in words, as far as they are known, and numbers: "NFS3 GETATTR (100003 v3 proc 1)", or
-// "program 100003 version 3 procedure 1".
+// Describe returns the names of a procedure, if known, and its numbers: "NFS3 GETATTR (100003 v3
+// proc 1)" or "program 100003 version 3 procedure 1".
 func (p *Program) Describe(proc uint32) string {
 	name := p.Name
 	if of := p.Procedures[proc]; name != "" && of != "" {
@@ -38,8 +38,8 @@ func (p *Program) Describe(proc uint32) string {
 	return fmt.Sprintf("%s (%d v%d proc %d)", name, p.Number, p.Version, proc)
 }
 
-// Sites returns what is eligible in one direction of a procedure: in its
-// arguments, or in its results.
+// Sites returns the sites that are eligible in one direction of a procedure: in its results, or
+// in its arguments.
 func (p *Program) Sites(proc uint32, results bool) (sites []xdr.Site) {
 	for i := range p.Bindings {
 		b := &p.Bindings[i]

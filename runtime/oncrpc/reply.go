@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Sentinels for errors.Is on what [CheckReply] returns.
+// The sentinels for errors.Is on an error of [CheckReply].
 var (
 	ErrProgUnavail  = errors.New("oncrpc: program unavailable")
 	ErrProgMismatch = errors.New("oncrpc: program version not supported")
@@ -16,18 +16,17 @@ var (
 	ErrAuth         = errors.New("oncrpc: credential refused")
 )
 
-// ReplyError is a reply that refuses a call. The server took the message and
-// answered it: the procedure was not run, except that a system error may come
-// after a part of it.
+// ReplyError is a reply that refuses a call. The server has not run the procedure, except that
+// after a system error it may have run a part of it.
 type ReplyError struct {
 	Reply  ReplyStat
-	Accept AcceptStat   // where Reply is Accepted
-	Reject RejectStat   // where Reply is Denied
-	Auth   AuthStat     // where Reject is AuthError
-	Range  VersionRange // where Accept is ProgMismatch or Reject is RPCMismatch
+	Accept AcceptStat   // if Reply is Accepted
+	Reject RejectStat   // if Reply is Denied
+	Auth   AuthStat     // if Reject is AuthError
+	Range  VersionRange // if Accept is ProgMismatch or Reject is RPCMismatch
 }
 
-// kind is the sentinel for e.
+// kind returns the sentinel for e.
 func (e *ReplyError) kind() error {
 	if e.Reply == Denied {
 		if e.Reject == RPCMismatch {
@@ -51,7 +50,7 @@ func (e *ReplyError) kind() error {
 // Is reports whether target is the sentinel for e.
 func (e *ReplyError) Is(target error) bool { return e.kind() == target }
 
-// Error says what the server refused, and what it would take.
+// Error says what the server refused, and which versions it supports.
 func (e *ReplyError) Error() string {
 	switch kind := e.kind(); kind {
 	case ErrProgMismatch, ErrRPCMismatch:
@@ -63,9 +62,9 @@ func (e *ReplyError) Error() string {
 	}
 }
 
-// CheckReply returns nil if m is the successful reply to call xid, so that
-// results follow; a *ReplyError if the server refused the call; another error
-// if m is no reply to it.
+// CheckReply returns nil if m is the successful reply to call xid, which results follow. It
+// returns a *ReplyError if the server refused the call, and another error if m is not a reply to
+// it.
 func CheckReply(m *Message, xid uint32) error {
 	switch {
 	case m.Body.Type != Reply:
@@ -83,13 +82,14 @@ func CheckReply(m *Message, xid uint32) error {
 	return nil
 }
 
-// Refused is the error of a server that refuses a call's credential, as its caller will see it.
+// Refused returns the error with which a server refuses the credential of a call.
 func Refused(why AuthStat) *ReplyError {
 	return &ReplyError{Reply: Denied, Reject: AuthError, Auth: why}
 }
 
-// Refusal is what of err a server tells its caller: a [*ReplyError] in err as it is, one of the
-// sentinels as the plain reply of that kind, and anything else as a system error, since replies have no text.
+// Refusal returns the error that a server replies if a handler fails with err. It is the
+// [*ReplyError] in err, if there is one, or the plain reply for a sentinel in err. All other
+// errors become a system error: replies have no text.
 func Refusal(err error) *ReplyError {
 	var e *ReplyError
 	if errors.As(err, &e) && *e != (ReplyError{}) { // the zero one would say Success
@@ -111,7 +111,7 @@ func Refusal(err error) *ReplyError {
 	return &ReplyError{Accept: SystemErr}
 }
 
-// Message is the header of the reply to call xid that says e.
+// Message returns the header of the reply to call xid that carries e.
 func (e *ReplyError) Message(xid uint32) *Message {
 	m := &Message{XID: xid, Body: Body{Type: Reply}}
 	r := &m.Body.Reply

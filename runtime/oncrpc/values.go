@@ -7,10 +7,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// Types for procedures whose argument or result has no type of its own in the .x
-// file, as in "unsigned int PMAPPROC_GETPORT(mapping)". Each is an xdr.Value.
+// Types for procedures whose argument or result has no named type in the .x file, as in
+// "unsigned int PMAPPROC_GETPORT(mapping)". The pointer to each is an xdr.Value.
 type (
-	// Void is nothing, no byte (RFC 4506 §4.16).
+	// Void is the value that takes no bytes (RFC 4506 §4.16).
 	Void struct{}
 	// Bool is a boolean (RFC 4506 §4.4).
 	Bool bool
@@ -39,7 +39,7 @@ func (*Void) XDRMaxSize() int { return 0 }
 // EncodeXDR implements xdr.Value.
 func (v *Bool) EncodeXDR(e *xdr.Encoder) error { return put4(e, codec.Word(bool(*v))) }
 
-// DecodeXDR implements xdr.Value. Other words than 0 and 1 are refused.
+// DecodeXDR implements xdr.Value. It refuses words other than 0 and 1.
 func (v *Bool) DecodeXDR(d *xdr.Decoder) error {
 	w, err := get4(d)
 	if err == nil && w > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {

@@ -20,9 +20,9 @@ type Limits struct {
 // has the default limits.
 type DecoderOptions struct {
 	Limits Limits
-	// Alias makes opaque data and strings slices of the input. What types that contain
-	// themselves hold by pointer lies in the Decoder's own memory. Both are valid until the
-	// input is overwritten or the Decoder is reset.
+	// Alias makes opaque data and strings slices of the input, and the pointers in types that
+	// contain themselves point to memory of the Decoder. Both are valid until the input is
+	// overwritten or the Decoder is reset.
 	Alias bool
 	// Lenient switches rules off, one by one. By default, all are in force.
 	Lenient Lenient

@@ -1,49 +1,49 @@
-// Package xdr is what generated XDR code links against: encoder and decoder
-// state, limits, errors, the direct data placement hook and the extension
-// descriptor. The wire form is RFC 4506.
+// Package xdr is the runtime of generated XDR code: the Encoder and Decoder, limits, errors,
+// direct data placement, and the descriptor of an extension. RFC 4506 defines the wire form.
+// Package codec, in the folder below, has the functions that only generated code calls.
 //
 // # Generated types
 //
 // Every generated type T has these methods, all on *T:
 //
-//	EncodeXDR(*Encoder) error              // append one value to the encoder's output
-//	DecodeXDR(*Decoder) error              // read one value from the decoder's input
-//	XDRSize() int                          // bytes the value takes on the wire
-//	XDRMaxSize() int                       // bytes that any value takes, at most; only where there is a TFixedSize or TMaxSize
+//	EncodeXDR(*Encoder) error              // appends the value to the encoder's output
+//	DecodeXDR(*Decoder) error              // reads a value from the decoder's input
+//	XDRSize() int                          // the size of the value on the wire, in bytes
+//	XDRMaxSize() int                       // the largest size of any value; only with TFixedSize or TMaxSize
 //	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
 //	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
 //	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler: copies, refuses trailing bytes
-//	CheckXDR([]byte) (int, error)          // is a value at the front, and how long; nothing is kept
-//	ResetXDR()                             // empty the value, keep the capacity of its slices
+//	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
+//	ResetXDR()                             // empties the value, keeps the capacity of its slices
 //
-// and, for the use of other generated code only, PutXDR, GetXDR and SkipXDR, the
-// codecs themselves: they take a buffer and an offset, and return the next
-// offset. Constants say how far a type extends: TFixedSize, or TMinSize and
-// TMaxSize (none where that is not below 2 GiB), and TAmplification, how many
-// bytes of memory a decoded value hangs on to at most for each byte of input,
-// not counting what of the arena is left unused (a third of the input).
+// The methods PutXDR, GetXDR and SkipXDR are for other generated code. They take a buffer and
+// an offset and return the next offset.
 //
-// # Three readers
+// Constants give the sizes of a type: TFixedSize, or TMinSize and TMaxSize. There is no TMaxSize
+// if it would be 2 GiB or more. TAmplification is the most memory that a decoded value holds for
+// each byte of input, in bytes, without the unused part of the arena (a third of the input).
 //
-// They refuse the same input with the same error, but that only the first can
-// exceed the memory budget:
+// # Three ways to read
 //
-//   - DecodeXDR, into a value that is used again and again;
-//   - CheckXDR, or [Decoder.Check] for other than the default rules: nothing is
-//     allocated;
-//   - on the wire, where nothing is decoded: a view of checked bytes, or a scan of
-//     unchecked ones.
+// All three refuse the same input with the same error, except that only decoding can exceed the
+// memory budget:
 //
-// TView is a type of bytes with a method for each field, which reads it where it
-// lies. Views stand on checked bytes, so that their methods need no error:
+//   - DecodeXDR decodes into a value, which may be reused.
+//   - CheckXDR checks the input and allocates nothing. Decoder.Check does so for other rules
+//     than the default ones.
+//   - A view reads the fields of checked bytes without decoding; a scan reads the lists of
+//     unchecked bytes.
+//
+// TView is a type of bytes with a method for each field. Views are made of checked bytes, so
+// their methods return no errors:
 //
 //	n, err := (*dirplus.Reply)(nil).CheckXDR(b)
 //	if err != nil { ... }
 //	reply := dirplus.ReplyView(b[:n])
 //
-// TScan, which messages have whose lists and arrays are not all within other lists,
-// reads these in one pass and checks what it passes; each method is named
-// after the fields that lead to its list, and gives views of the elements:
+// Messages with lists or arrays outside of other lists also have a TScan, which checks and reads
+// these lists in one pass. Each of its methods is named after the fields that lead to a list,
+// and yields views of the elements:
 //
 //	scan := dirplus.ScanReply(b)
 //	for entry := range scan.ListingEntries() {
@@ -51,52 +51,52 @@
 //	}
 //	n, err := scan.End()
 //
-// An element was checked before it is given, what stands behind it was not. Lists are
-// given in their order on the wire: of one that was passed nothing comes
-// any more, and one whose loop ended early goes on where it was. Where something is
-// wrong no more elements come, of this list or another. So the loop does not say
-// whether it saw all: Err does, for what was passed, and End, for the whole message, whose
-// other fields a view may then read. Both give the error that CheckXDR gives.
+// A scan checks each element before it yields it, but not the bytes that follow. It yields lists
+// in their order on the wire. A list that the scan has passed yields nothing more; a list whose
+// loop ended early continues where it stopped. If the input is invalid, the scan yields no more
+// elements of any list. So a loop does not report whether it saw all elements. Err reports errors
+// in the part that the scan has passed. End checks the rest of the message, too; after that, a
+// view may read the other fields. Both return the error that CheckXDR returns.
 //
-// A conversion of bytes that were not checked, or bytes that change while they
-// are viewed, can make a view panic. Views and scans are of whole messages: where an
-// item is out of line, what stands behind it lies nearer than its count says, and
-// bytes alone do not tell. [Decoder.Check] takes such items as decoding does.
+// A view can panic if its bytes were not checked, or change while it is used. Views and scans
+// need whole messages: if an item is out of line, the bytes that follow it are not where its
+// count says. Decoder.Check accepts such items as decoding does.
 //
-// # Who owns the memory
+// # Memory
 //
-// A Decoder works in one of two modes. Copying (the default, and what
-// UnmarshalBinary does): opaque data and strings are copied into an arena
-// per message, which belongs to the decoded value. Aliasing
-// ([DecoderOptions.Alias]): opaque data and strings are slices of the input,
-// and what types that contain themselves hold by pointer lives in memory of the
-// Decoder; both are valid until the input is overwritten or the Decoder is reset,
+// A Decoder works in one of two modes. In copying mode, which is the default and the mode of
+// UnmarshalBinary, it copies opaque data and strings into an arena. The arena is made for one
+// message and belongs to the decoded value. In aliasing mode (DecoderOptions.Alias), opaque data
+// and strings are slices of the input, and the pointers in types that contain themselves point to
+// memory of the Decoder. Both are valid until the input is overwritten or the Decoder is reset,
 // whichever is first.
 //
-// A program that is done with what a copying Decoder read may say so:
-// [Decoder.Recycle], in place of Reset, uses the arena again and so overwrites the
-// opaque data and strings of these values. It writes into no other memory.
+// A program that no longer needs the values that a copying Decoder has read can call
+// Decoder.Recycle in place of Reset. The Decoder then reuses the arena, and overwrites the opaque
+// data and strings of these values. It writes to no other memory of theirs.
 //
-// An item that came out of line ([Decoder.ReinsertAt]) is never copied, in
-// either mode: the value holds the memory that the item was given with.
+// An item that came out of line (Decoder.ReinsertAt) is not copied in either mode: the value
+// holds the memory that the caller passed in.
 //
-// A value may be decoded into again and again, in either mode: slices of
-// elements keep their capacity and large union arms, which are held by pointer,
-// their memory, every field is set, and no byte of opaque data is ever written in
-// place, so that a value once decoded in aliasing mode never writes into its old
-// input. An arm that is not selected is empty, but its pointer need not be nil: the
-// discriminant alone says which arm counts. What a program has taken out of a
-// value, or put into two places of it, it must have copied before it decodes into
-// the value again. A Decoder, an Encoder and a value are for one goroutine at a time.
+// A value may be decoded into repeatedly, in either mode:
 //
-// A value of a type that contains itself must be a tree: encoding one with a
-// cycle of pointers does not end. One nested deeper than a decoder's MaxDepth
-// encodes, and that decoder refuses it.
+//   - Every field is set.
+//   - Slices of elements keep their capacity. Large union arms, which are held by pointer, keep
+//     their memory. An arm that is not selected is empty, but its pointer may be non-nil: only
+//     the discriminant says which arm is valid.
+//   - Opaque data is always replaced and never overwritten in place. So a value decoded in
+//     aliasing mode does not write into its old input later.
+//   - If the program has kept a part of the value, or put it into two places of the value, it
+//     must copy that part before it decodes into the value again.
+//
+// A Decoder, an Encoder or a value must not be used by two goroutines at the same time.
+//
+// A value of a type that contains itself must be a tree: encoding a cycle of pointers does not
+// end. Encoders do not limit how deep it nests, but Limits.MaxDepth of a decoder does.
 //
 // # Strictness
 //
-// Decoding is canonical: padding must be zero, booleans and presence words 0
-// or 1, enumerators known, discriminants with an arm, counts within their
-// bound (RFC 4506 §4). So one value has one encoding. [Lenient] switches off one
-// rule at a time.
+// Decoding is canonical: padding must be zero, booleans and presence words 0 or 1, enumerators
+// known, discriminants must have an arm, and counts must be within their bound (RFC 4506 §4). So
+// each value has exactly one encoding. Lenient switches off one rule at a time.
 package xdr

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Code says which rule an input or a value broke.
+// Code is the kind of an Error: the rule that an input or a value broke.
 type Code uint8
 
 // The codes of [Error].
@@ -44,7 +44,7 @@ var (
 	ErrChunk    = errors.New("xdr: item out of line does not fit the stream")
 )
 
-// rules gives each code its sentinel and the rule it stands for.
+// rules has the sentinel of each code, and the rule that it stands for.
 var rules = [...]struct {
 	err  error
 	rule string

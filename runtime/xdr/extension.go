@@ -1,7 +1,7 @@
 package xdr
 
-// CodeSpace is an open number space of a protocol: its numbers may be
-// given to types by documents written later.
+// CodeSpace is an open number space of a protocol. Later documents may define types for its
+// numbers.
 type CodeSpace string
 
 // The code spaces of RPC-over-RDMA version 2 and its extensions.
@@ -14,15 +14,15 @@ const (
 	Characteristics CodeSpace = "characteristic" // transport characteristics (xchar)
 )
 
-// CodePoint ties a number of a code space to the type it stands for, which
-// XDR itself cannot say.
+// CodePoint connects a number of a code space with the type that it stands for. XDR has no way
+// to express this.
 type CodePoint struct {
 	Space CodeSpace
 	Value uint32
 	Name  string       // XDR name of the constant
-	Type  string       // XDR name of the type; empty where nothing follows
-	New   func() Value // a new zero value of that type; nil where nothing follows
-	Flags uint32       // of a header type: the bits of rdma_flags that it may have
+	Type  string       // XDR name of the type; empty if nothing follows
+	New   func() Value // returns a new zero value of the type; nil if nothing follows
+	Flags uint32       // of a header type: the bits of rdma_flags that may be set
 }
 
 // Extension describes a generated package to the transport.
@@ -32,7 +32,7 @@ type Extension struct {
 	Codes  []CodePoint
 }
 
-// Find returns the code point for a number, or nil.
+// Find returns the code point of a number, or nil if x has none.
 func (x *Extension) Find(space CodeSpace, value uint32) *CodePoint {
 	for i := range x.Codes {
 		if c := &x.Codes[i]; c.Space == space && c.Value == value {

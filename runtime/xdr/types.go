@@ -1,25 +1,23 @@
 package xdr
 
-// String is XDR string data (RFC 4506 §4.11): bytes, in ASCII by the letter of
-// the standard and in UTF-8 by custom. It is a byte slice, so that decoding
-// need not allocate.
+// String is XDR string data (RFC 4506 §4.11). The standard says ASCII; in practice it is UTF-8.
+// String is a slice of bytes, so that decoding need not allocate.
 type String []byte
 
 // String returns the bytes as a string.
 func (s String) String() string { return string(s) }
 
-// Optional is XDR optional-data (RFC 4506 §4.19): a value that may be absent.
-// Where Present is false after decoding, Value is empty: zero but for the
-// capacity of its slices.
+// Optional is XDR optional-data (RFC 4506 §4.19): a value that may be absent. If Present is
+// false after decoding, Value is zero, except that its slices keep their capacity.
 type Optional[T any] struct {
 	Value   T
-	Present bool `xdr:"presence"` // the tag tells typedefs of it by reflection
+	Present bool `xdr:"presence"` // by the tag, reflection recognizes typedefs of Optional
 }
 
 // Some returns an Optional that holds v.
 func Some[T any](v T) Optional[T] { return Optional[T]{Value: v, Present: true} }
 
-// Get returns the value, or nil where it is absent.
+// Get returns a pointer to the value, or nil if it is absent.
 func (o *Optional[T]) Get() *T {
 	if !o.Present {
 		return nil
@@ -27,7 +25,7 @@ func (o *Optional[T]) Get() *T {
 	return &o.Value
 }
 
-// Value is what every generated type's pointer satisfies.
+// Value is implemented by the pointer to every generated type.
 type Value interface {
 	EncodeXDR(*Encoder) error
 	DecodeXDR(*Decoder) error

@@ -15,24 +15,27 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Errors for errors.Is.
+// The sentinels for errors.Is.
 var (
-	// ErrNotRegistered: the server knows no such service on that kind of network.
+	// ErrNotRegistered is returned if the server has no registration of the service on that
+	// network.
 	ErrNotRegistered = errors.New("rpcbind: not registered")
-	// ErrRefused: the server did not change its table: somebody else's entry stands there, or there is none, or this
-	// user may not.
-	ErrRefused = errors.New("rpcbind: the server did not do it")
-	// ErrBroken: a request on the connection failed half way, so that nothing else can be made of it.
-	ErrBroken = errors.New("rpcbind: the connection is of no more use")
+	// ErrRefused is returned if the server did not change its table: another owner has registered
+	// the service, nobody has, or this user has no permission.
+	ErrRefused = errors.New("rpcbind: the server refused to change its table")
+	// ErrBroken is returned after a request has failed while it was sent or answered. The
+	// connection cannot be used again.
+	ErrBroken = errors.New("rpcbind: an earlier request failed, so the connection cannot be used")
 )
 
-// Config configures NewClient. nil is fine: zero fields are the defaults named with them.
+// Config is the configuration of a Client.
 type Config struct {
-	// Cred is the credential of requests. Default: none.
+	// Cred is the credential of requests. If zero, the default is AUTH_NONE.
 	Cred oncrpc.OpaqueAuth
 }
 
-// Client asks one rpcbind server. It is for concurrent use; requests go one at a time.
+// Client sends requests to one rpcbind server. It may be used concurrently; it sends one request
+// at a time.
 type Client struct {
 	conn net.Conn
 	cred oncrpc.OpaqueAuth
@@ -43,7 +46,8 @@ type Client struct {
 	broken error
 }
 
-// NewClient makes a client over a stream, which stays the caller's to close. cfg may be nil.
+// NewClient returns a Client that uses conn, a stream. The caller closes conn. If cfg is nil, the
+// configuration is the default.
 func NewClient(conn net.Conn, cfg *Config) *Client {
 	c := &Client{conn: conn, vers: Version4}
 	if cfg != nil {
@@ -55,8 +59,8 @@ func NewClient(conn net.Conn, cfg *Config) *Client {
 	return c
 }
 
-// Set registers a version of a program at an address, on the network "rdma" or "rdma6" as the
-// address has it, in the name of an owner.
+// Set registers a version of a program at an address, under the name of an owner. The network is
+// "rdma" for IPv4 and "rdma6" for IPv6.
 func (c *Client) Set(ctx context.Context, prog, vers uint32, at netip.AddrPort, owner string) error {
 	if !at.IsValid() || at.Port() == 0 {
 		return fmt.Errorf("rpcbind: %v cannot be registered: it must be an IP address and a port", at)
@@ -65,7 +69,7 @@ func (c *Client) Set(ctx context.Context, prog, vers uint32, at netip.AddrPort, 
 	return c.change(ctx, ProcSet, &Mapping{Prog: prog, Vers: vers, NetID: String(netID), Addr: String(addr), Owner: String(owner)})
 }
 
-// Unset takes a registration back, on one network or, if netID is empty, on all.
+// Unset removes a registration from one network or, if netID is empty, from all.
 func (c *Client) Unset(ctx context.Context, prog, vers uint32, netID, owner string) error {
 	return c.change(ctx, ProcUnset, &Mapping{Prog: prog, Vers: vers, NetID: String(netID), Owner: String(owner)})
 }
@@ -79,10 +83,11 @@ func (c *Client) change(ctx context.Context, proc uint32, m *Mapping) error {
 	return err
 }
 
-// Lookup returns the address of a version of a program on the network "rdma" or "rdma6". A server that listens on all
-// its addresses registers 0.0.0.0 or ::, for which Lookup returns the address that the connection leads to. The error is
-// ErrNotRegistered if the server has no such registration; a registered address that is not a universal address of that
-// network, or has no port, is an error too.
+// Lookup returns the address of a version of a program on the network "rdma" or "rdma6". A server
+// that listens on all its addresses registers 0.0.0.0 or ::. In that case, Lookup returns the
+// server's address on this connection. The error is ErrNotRegistered if there is no registration.
+// Lookup also fails if the registered address is not a universal address of that network, or has
+// no port.
 func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
 	// RFC 1833 §2.2.1: GETADDR takes the network from the transport that the
 	// request came on, which is never RDMA, so the whole table is read.
@@ -107,7 +112,7 @@ func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (n
 	return netip.AddrPort{}, fmt.Errorf("%w: program %d version %d, netid %q", ErrNotRegistered, prog, vers, netID)
 }
 
-// host replaces the unspecified address of a registration by the server's, if the connection is of the same family.
+// host returns at with the server's address, if the connection has the same address family.
 func (c *Client) host(at netip.AddrPort) netip.AddrPort {
 	server, err := netip.ParseAddrPort(c.conn.RemoteAddr().String())
 	if addr := server.Addr().Unmap(); err == nil && addr.Is4() == at.Addr().Is4() {
@@ -116,11 +121,11 @@ func (c *Client) host(at netip.AddrPort) netip.AddrPort {
 	return at
 }
 
-// result is what comes back.
+// result is the result of a procedure.
 type result interface{ DecodeXDR(*xdr.Decoder) error }
 
-// call calls a procedure in version 4, and in version 3 if the server has no other. args is nil where the procedure has
-// none.
+// call calls a procedure of version 4, or of version 3 if the server does not support version 4.
+// args is nil if the procedure has no argument.
 func (c *Client) call(ctx context.Context, proc uint32, args *Mapping, res result) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,17 +168,17 @@ func (c *Client) exchange(ctx context.Context, proc uint32, args *Mapping, res r
 	}
 	if err == nil {
 		if err = res.DecodeXDR(d); err == nil {
-			err = d.Done() // and nothing behind it
+			err = d.Done()
 		}
 	}
 	var refused *oncrpc.ReplyError
 	if err != nil && !errors.As(err, &refused) {
-		c.broken = err // who knows what the next record answers
+		c.broken = err // the next record may answer any request
 	}
 	return err
 }
 
-// trip writes a record and reads one, within the time that ctx has.
+// trip writes a record and reads one. It fails when ctx is done.
 func (c *Client) trip(ctx context.Context, msg []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -184,7 +189,7 @@ func (c *Client) trip(ctx context.Context, msg []byte) ([]byte, error) {
 	if err == nil {
 		answer, err = readRecord(c.conn)
 	}
-	if !stop() { // also where an answer came just then: the deadline stays
+	if !stop() { // the deadline is set, even if an answer has just arrived
 		return nil, context.Cause(ctx)
 	}
 	return answer, err
