@@ -14,51 +14,74 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Conn is one connection. It is for concurrent use.
+// Conn is one connection. All methods are safe for concurrent use.
+//
+//	Dial              a Server accepts
+//	  |                     |
+//	  +-----> setup <-------+
+//	            |
+//	            | both sides have posted Receives and know the terms
+//	            v                  Server.Shutdown
+//	            up ------------------------------------> draining
+//	            |                                            |
+//	            | Close, the peer closes, a fault            | the last handler
+//	            v                                            v has answered
+//	          down <-----------------------------------------+
+//	            |
+//	            | Close: Calls have returned, handlers have answered
+//	            v
+//	          freed
+//
+// In setup a fault makes Dial return an error. The peer may be up earlier: a server serves its
+// Calls during setup. When the connection is up, ConnUp is emitted and Call works. A draining
+// connection gives no more Calls to handlers. When it is down, Done is closed, Err returns the
+// reason, all Calls have failed and replies of handlers are discarded. When it is freed, Close
+// returns. A Server frees its connections; the caller of Dial must call Close, also for a
+// connection that is down.
 type Conn struct {
 	set       settings
-	pd        verbs.ProtectionDomain // of its own, so that its keys work on no other connection (R8)
+	pd        verbs.ProtectionDomain // its own: keys work on no other connection (R8)
 	cq        verbs.CompletionQueue  // of Receives
 	sendCQ    verbs.CompletionQueue
 	qp        verbs.QueuePair
 	pool      *mrpool.Pool
 	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
 	role      engine.Role
-	handler   Handler // of Calls received
+	handler   Handler // serves the Calls received
 	shared    *shared
 	chunks    chunkMemory
-	abandoned budget       // memory for what cancelled Calls offered
-	log       *slog.Logger // for what the peer can cause: shared.log, and its address
-	ends      *slog.Logger // likewise of shared.ends
+	abandoned budget       // memory to which keys of cancelled Calls are redirected
+	log       *slog.Logger // shared.log with the peer's address
+	ends      *slog.Logger // shared.ends with the peer's address
 	terms     atomic.Pointer[header.Terms]
-	begun     sync.Once     // Config.Events was told that it is up, or never will be
-	wasUp     bool          // the former; settled by begun
+	begun     sync.Once     // ConnUp was emitted, or never will be
+	wasUp     bool          // ConnUp was emitted; set by begun
 	waits     atomic.Uint64 // Calls that waited for a slot
 	start     time.Time
 
 	xids  xids
-	ready atomic.Bool // Calls may be made
+	ready atomic.Bool // this side may make Calls
 
-	noReads, peerNoReads atomic.Bool // the queue pair, and the peer's, can make no RDMA Reads
+	noReads, peerNoReads atomic.Bool // this side, and the peer, can make no RDMA Reads
 
 	slots  chan *slot             // free ones; a Call holds one
-	remote atomic.Pointer[string] // the peer's address; while a Dial runs, the one that was asked for
+	remote atomic.Pointer[string] // the peer's address; while Dial runs, the one passed to it
 	ctx    context.Context        // ends with the connection
 	cancel context.CancelCauseFunc
 
 	driver
-	handlers sync.WaitGroup // Requests that are with handlers, or wait for a place, without Config.NonBlocking
+	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
 	requests requestQueue
 
 	closing  sync.Once
 	closeErr error
 }
 
-// keepBytes is how much memory for Calls with chunks a connection keeps between them.
+// keepBytes is the largest amount of unused memory for Calls with chunks that a connection keeps.
 const keepBytes = 16 << 20
 
-// newConn makes a connection up to the point where it can be dialed or accepted,
-// its Receives posted. Everything is undone by Close.
+// newConn makes a connection that can be dialed or accepted, with its Receives posted. Close frees
+// it.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared) (_ *Conn, err error) {
 	credits := set.calls + set.serves
 	recvs := credits
@@ -100,7 +123,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 	}
 	if cfg.DoneTimeout == 0 {
-		cfg.DoneTimeout = defaultTimeout // what a client may read has an end in any case (R109)
+		cfg.DoneTimeout = defaultTimeout // a client must not keep access to memory for ever (R109)
 	}
 	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err
@@ -118,7 +141,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	return c, nil
 }
 
-// buffers cuts one registered buffer into n.
+// buffers allocates and registers memory for n buffers of size bytes each.
 func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
 	b, err := c.pool.Exact(n * size)
 	if err != nil {
@@ -132,8 +155,8 @@ func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
 	return out, nil
 }
 
-// Dial connects to a server at an address as the provider of dev wants it. The
-// context bounds the call, not the connection. cfg may be nil.
+// Dial connects to a server at an address in the form that the provider of dev defines. ctx bounds
+// the call of Dial, not the connection. cfg may be nil. The caller must Close the connection.
 func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Conn, error) {
 	attrs := dev.Attributes()
 	set, err := cfg.settings(&attrs)
@@ -145,47 +168,54 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 		set.emitFailed(addr, false, err)
 		return nil, err
 	}
-	c.remote.Store(&addr) // for what a reverse Call may ask before Dial returned
+	c.remote.Store(&addr) // a reverse Call may come, and ask for it, before Dial returns
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, errors.Join(err, c.Close())
 	}
 	c.remote.Store(&info.RemoteAddr)
-	c.agree(info.PrivateData)
+	c.negotiate(info.PrivateData)
 	c.connected(info)
 	c.emitUp()
 	return c, nil
 }
 
-// AllowReverse lets Call work on a connection that was accepted: the upper layer calls it
-// once it knows that the peer serves such Calls, since one that does not may lose
-// the connection by them (RFC 8167 §6; R280). An NFSv4.1 server, for one, knows by CREATE_SESSION or
-// BIND_CONN_TO_SESSION on the very connection; RFC 8166 has no way to tell. It holds until the connection ends, and
-// has no effect where Config.ReverseCredits allows no Calls, nor at the side that dialed, whose Calls need no leave.
+// AllowReverse permits Call on an accepted connection. The upper layer calls it when it knows that
+// the peer serves reverse Calls, because a peer that does not may lose the connection (RFC 8167 §6;
+// R280). RFC 8166 has no way to find out; an NFSv4.1 server, for example, knows after
+// CREATE_SESSION or BIND_CONN_TO_SESSION on the connection. The permission lasts until the
+// connection ends. It has no effect without Config.ReverseCredits, and none on a connection of
+// Dial, which needs no permission.
 func (c *Conn) AllowReverse() { c.ready.Store(true) }
 
-// XID is one that no other Call of this connection has had lately, if all have theirs from here; what ClientConfig.Connected
-// calls is to have it from here, since a cache of replies takes the same Call with the same XID for one sent again.
+// XID returns the next transaction ID. It is unique if all Calls on the connection use it. Calls
+// made in ClientConfig.Connected must use it: a server's reply cache takes the same Call with the
+// same XID for a retransmission.
 func (c *Conn) XID() uint32 { return c.xids.next() }
 
-// RemoteAddr is the address of the peer, as the provider writes it.
+// RemoteAddr returns the address of the peer in the provider's form.
 func (c *Conn) RemoteAddr() string { return *c.remote.Load() }
 
-// Done is closed when the connection is gone; Err tells why.
+// Done returns a channel that is closed when the connection is down. Err then returns the reason.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
-// Err is why the connection is gone: ErrClosed, or what verbs, or we, found
-// wrong. nil while it stands. Of one that the peer ended in order it is verbs.ErrPeerDisconnected.
-// Where the provider can say it (verbs.ReasonDisconnecter), a peer that ended the connection because of a broken rule or a
-// time limit is verbs.ErrConnectionBroken; which rule is in the Err, Config.Events and Config.Logger of the other side only.
+// Err returns the reason why the connection is down, or nil while it is not.
+//
+// The reason is ErrClosed if this side closed it, verbs.ErrPeerDisconnected if the peer closed it,
+// and otherwise the error that this package or the provider found. verbs.ErrConnectionBroken can
+// mean that the peer closed the connection because this side broke a rule or a time limit
+// (verbs.ReasonDisconnecter). Only the peer knows which: see Err, Config.Events and Config.Logger
+// there.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
-// Close ends the connection. Calls in progress return with ErrClosed; Close waits for
-// them, and for handlers to answer the Requests they have, and then gives all memory and
-// objects back. What handlers answer from then on is not sent (done tells), and what was handed over just before may not
-// arrive: Server.Shutdown is for ending without that. It must not be called from a Handler or a done function, which it
-// would wait for. Idempotent; the error says what could not be given back.
+// Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
+// them and for the handlers to answer the Requests that they have, and then frees all memory and
+// objects. The error says what could not be freed. Further calls return the same error.
+//
+// Replies made after Close are discarded, and their done functions get an error. Replies made just
+// before may be lost. Use Server.Shutdown to avoid both. Close must not be called from a Handler or
+// a done function, for which it would wait.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
@@ -200,7 +230,7 @@ func (c *Conn) Close() error {
 	return c.closeErr
 }
 
-// free gives back whatever exists.
+// free frees all memory and objects that exist.
 func (c *Conn) free() error {
 	c.cancel(ErrClosed)
 	var errs []error

@@ -13,16 +13,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Server accepts connections and serves the Calls on them.
+// Server accepts connections and serves the Calls on them. Listen makes one.
 type Server struct {
 	dev     verbs.Device
 	set     settings
 	shared  shared
-	log     *slog.Logger // for what peers can cause
+	log     *slog.Logger // limited, for records that peers can cause
 	ln      verbs.Listener
 	handler Handler
 	cancel  context.CancelFunc
-	taking  context.Context // ends when no more connections are taken
+	taking  context.Context // ends when the server accepts no more connections
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
 
@@ -31,7 +31,7 @@ type Server struct {
 	rejected atomic.Uint64
 
 	mu       sync.Mutex
-	conns    map[*Conn]bool // whether each was set up; else it is being
+	conns    map[*Conn]bool // the value is false during setup
 	draining bool
 	errs     []error // of connections' Close
 
@@ -39,8 +39,9 @@ type Server struct {
 	closeErr error
 }
 
-// Listen starts a server at an address as the provider of dev wants it. The
-// context bounds the call, not the server. cfg may be nil.
+// Listen starts a server at an address in the form that the provider of dev defines. ctx bounds the
+// call of Listen, not the server. cfg may be nil. h must not be nil. The caller must Close the
+// server.
 func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *Config) (*Server, error) {
 	attrs := dev.Attributes()
 	set, err := cfg.settle(&attrs, engine.Responder)
@@ -66,17 +67,17 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	return s, nil
 }
 
-// Addr is the address to Dial.
+// Addr returns the address to pass to Dial.
 func (s *Server) Addr() string { return s.ln.Addr() }
 
-// accept takes connection requests until the listener is closed.
+// accept accepts connection requests until the listener is closed.
 func (s *Server) accept(ctx context.Context) {
 	defer s.wg.Done()
 	for {
 		req, err := s.ln.Accept(s.taking)
 		if err != nil {
-			if s.taking.Err() == nil { // not by Close: the device is gone, say (T129)
-				err = fmt.Errorf("rdmaio: the server at %q takes no more connections: %w", s.Addr(), err)
+			if s.taking.Err() == nil { // the listener failed, for example because the device is gone (T129)
+				err = fmt.Errorf("rdmaio: the server at %q accepts no more connections: %w", s.Addr(), err)
 				s.log.Error(err.Error())
 				s.stop(err)
 			}
@@ -87,16 +88,16 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
-// idleCheck is how often a server looks for connections that have nothing to do.
+// idleCheck is the interval at which a server looks for idle connections.
 const idleCheck = 30 * time.Second
 
-// trim takes the memory that connections keep for Calls with chunks from those that were idle
-// since it looked last: what a peer once needed is not his for good.
+// trim frees the unused memory for Calls with chunks of connections that were idle since its last
+// look.
 func (s *Server) trim(ctx context.Context) {
 	defer s.wg.Done()
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	seen := make(map[*Conn]uint64) // messages received by then
+	seen := make(map[*Conn]uint64) // messages received at the last look
 	for {
 		select {
 		case <-tick.C:
@@ -108,7 +109,7 @@ func (s *Server) trim(ctx context.Context) {
 			n := c.Stats().Received
 			if last, ok := seen[c]; ok && last == n {
 				if err := c.pool.Trim(); err != nil {
-					s.log.Warn("rdmaio: memory of an idle connection", "reason", err)
+					s.log.Warn("rdmaio: memory of an idle connection could not be freed", "reason", err)
 				}
 			}
 			next[c] = n
@@ -117,14 +118,15 @@ func (s *Server) trim(ctx context.Context) {
 	}
 }
 
-// open makes a connection if there may be one more. Then opened is to be decremented when it is gone.
+// open makes a connection unless there are Config.MaxConns. The caller decrements opened when it
+// has closed the connection.
 func (s *Server) open() (*Conn, error) {
 	if n := s.opened.Add(1); n > int64(s.set.MaxConns) {
 		s.opened.Add(-1)
 		if s.set.Events != nil {
 			s.set.Events(&LimitHit{Limit: LimitMaxConns})
 		}
-		return nil, fmt.Errorf("rdmaio: there are %d connections, Config.MaxConns allows no more", s.set.MaxConns)
+		return nil, fmt.Errorf("rdmaio: the server has %d connections, as many as Config.MaxConns allows", s.set.MaxConns)
 	}
 	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, &s.shared)
 	if err != nil {
@@ -133,7 +135,7 @@ func (s *Server) open() (*Conn, error) {
 	return c, err
 }
 
-// serve owns a connection from its request to its end.
+// serve makes, serves and frees one connection.
 func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	defer s.wg.Done()
 	peer := req.RemoteAddr()
@@ -142,21 +144,21 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	if err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(peer, true, err)
-		log.Warn("rdmaio: no resources for a connection", "reason", err)
+		log.Warn("rdmaio: a connection was rejected", "reason", err)
 		reject(log, req)
 		return
 	}
 	defer s.opened.Add(-1)
 	c.remote.Store(&peer)
 	c.log, c.ends = log, s.shared.ends.With("peer", peer)
-	c.agree(req.PrivateData())
+	c.negotiate(req.PrivateData())
 	s.list(c, false)
 	info, err := req.Accept(ctx, c.qp, s.set.params())
 	if err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(peer, true, err)
-		log.Debug("rdmaio: accept", "reason", err)
-		reject(log, req) // it may stand unanswered, where the queue pair was lost before: the peer would wait
+		log.Debug("rdmaio: a connection was not accepted", "reason", err)
+		reject(log, req) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
 		c.emitUp()
@@ -176,15 +178,16 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	s.mu.Unlock()
 }
 
-// reject answers a request, if nobody did.
+// reject rejects a connection request. If it was answered already, that is an error of the
+// provider.
 func reject(log *slog.Logger, req verbs.ConnRequest) {
 	if err := req.Reject(nil); err != nil {
-		log.Debug("rdmaio: reject", "reason", err)
+		log.Debug("rdmaio: a connection request could not be rejected", "reason", err)
 	}
 }
 
-// Conns returns the connections there are now, in no order: those that were set up. The client of one may know that a moment before
-// the server does; one on which a handler got a Call is there in any case.
+// Conns returns the connections that are up, in no order. A client may see its connection up a
+// moment before it is listed here. A connection on which a handler got a Call is always listed.
 func (s *Server) Conns() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,22 +200,24 @@ func (s *Server) Conns() []*Conn {
 	return all
 }
 
-// list lists a connection; up says that it was set up.
+// list adds a connection to conns. up is false during setup.
 func (s *Server) list(c *Conn, up bool) {
 	s.mu.Lock()
 	s.conns[c] = up
 	draining := s.draining
 	s.mu.Unlock()
-	if draining && c.startDrain() { // it came while Shutdown began
+	if draining && c.startDrain() { // Shutdown did not see it
 		c.postDrain()
 	}
 }
 
-// Done is closed when the server takes no more connections: Close or Shutdown was called, or the listener
-// failed, as when its device is removed. Connections that there are go on until one of the two is called.
+// Done returns a channel that is closed when the server accepts no more connections: Close or
+// Shutdown was called, or the listener failed, for example because its device was removed. After a
+// failure, existing connections go on until Close or Shutdown.
 func (s *Server) Done() <-chan struct{} { return s.taking.Done() }
 
-// Err is why no more connections are taken: ErrClosed, or what became of the listener. nil before Done is closed.
+// Err returns the reason why the server accepts no more connections: ErrClosed or the error of the
+// listener. It returns nil before Done is closed.
 func (s *Server) Err() error {
 	if s.taking.Err() == nil {
 		return nil
@@ -220,23 +225,30 @@ func (s *Server) Err() error {
 	return context.Cause(s.taking)
 }
 
-// ServerStats counts what a Server did.
+// ServerStats holds the counts of a Server. Accepted and Rejected only grow.
 type ServerStats struct {
-	Accepted uint64 // connections set up
-	Rejected uint64 // connections asked for and not set up: Config.MaxConns, no resources, or the peer went away
+	// Accepted is the number of connections that came up.
+	Accepted uint64
 
-	// State.
-	Conns  int   // connections
-	Memory int64 // bytes taken by Calls with chunks on all of them: see Config.MaxMemory
+	// Rejected is the number of connection requests that led to none, because of Config.MaxConns,
+	// for lack of resources, or because the peer went away.
+	Rejected uint64
+
+	// Conns is the number of connections that are up.
+	Conns int
+
+	// Memory is the number of bytes that Calls with chunks take on all connections
+	// (Config.MaxMemory).
+	Memory int64
 }
 
-// Stats returns the counts. Those of a connection are its own.
+// Stats returns the counts. Conn.Stats returns those of a connection.
 func (s *Server) Stats() ServerStats {
 	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.used.Load()}
 }
 
-// Close stops listening and closes all connections as Conn.Close does, whose
-// rules hold. Idempotent.
+// Close stops listening and closes all connections as Conn.Close does. The rules of Conn.Close
+// apply. Further calls return the same error.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.stop(ErrClosed)

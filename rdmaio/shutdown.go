@@ -20,7 +20,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true
 	var conns, idle []*Conn
-	for c := range s.conns { // also those being set up: their clients may know, and call, before us
+	for c := range s.conns { // in setup too: the client may be up already, and call
 		conns = append(conns, c)
 		if c.startDrain() {
 			idle = append(idle, c)
@@ -34,7 +34,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		select {
 		case <-c.Done():
 		case <-ctx.Done():
-			return fmt.Errorf("rdmaio: shutdown of %q: handlers have Calls on up to %d connections, which Close would end: %w", s.Addr(), len(conns)-i, context.Cause(ctx))
+			return fmt.Errorf("rdmaio: shutdown of %q: handlers have not answered their Calls on up to %d connections; Close discards the answers: %w", s.Addr(), len(conns)-i, context.Cause(ctx))
 		}
 	}
 	if closed := s.Close(); closed != nil {
@@ -70,5 +70,5 @@ func (c *Conn) begin() bool {
 	return true
 }
 
-// used reports whether a handler ever got a Call.
+// used reports whether a handler has ever got a Call.
 func (c *Conn) used() bool { return c.heard.Load() }

@@ -9,26 +9,26 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Terms are what the two ends of a connection agreed on, as seen from one of them.
+// Terms are the parameters that the two ends of a connection negotiated, as seen from one of them.
 type Terms struct {
-	// InlineSend and InlineRecv are how large a message goes and comes without chunks at most, header
-	// included, bytes. See Config for how they come about.
+	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
+	// receives without chunks, in bytes. Config says how they are negotiated.
 	InlineSend, InlineRecv int
 
-	// RemoteInvalidate: the server may end one key of a Call by its Reply.
+	// RemoteInvalidate reports whether the server may invalidate one key of a Call with its reply.
 	RemoteInvalidate bool
 
-	// Reads is how many RDMA Reads at a time this side has in progress at most, for the chunks of Calls
-	// that it serves. 0, until something else was agreed on, is what the
-	// queue pairs can do; negative is none: Calls that need any are refused by ERR_CHUNK.
+	// Reads is the largest number of RDMA Reads that this side has in progress at a time, for the
+	// chunks of Calls that it serves. If zero, only the queue pairs limit it. If negative, this
+	// side makes no RDMA Reads and refuses Calls that need any by ERR_CHUNK.
 	Reads int
 
-	// NoReadChunks: the peer can make no RDMA Reads, so that Calls of this side have no read
-	// chunks, and those that do not fit inline are refused with a *SizeError.
+	// NoReadChunks reports that the peer makes no RDMA Reads. Calls of this side then have no read
+	// chunks, and fail with a *SizeError if they do not fit inline.
 	NoReadChunks bool
 }
 
-// Terms returns what holds now.
+// Terms returns the terms that hold now.
 func (c *Conn) Terms() Terms {
 	t := c.terms.Load()
 	return Terms{
@@ -37,21 +37,23 @@ func (c *Conn) Terms() Terms {
 	}
 }
 
-// MaxTerms returns the largest inline sizes that there is memory for: Config.InlineSend and InlineRecv.
+// MaxTerms returns the largest terms that SetTerms can set: the inline sizes for which the
+// connection has memory, Config.InlineSend and InlineRecv.
 func (c *Conn) MaxTerms() Terms {
 	return Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.private.RemoteInvalidate}
 }
 
-// SetTerms is for a protocol that agrees on something else over the connection itself, such
-// as that of package connconf. Both ends have to take the new terms at the same place of
-// the conversation, with no other Call in progress: one that is being made meanwhile may fail
-// with a *SizeError. Sizes are limited to what Config.InlineSend and InlineRecv gave memory to, and to 1024 from
-// below (R300). RemoteInvalidate can only be settled when the connection is made and is not looked at.
+// SetTerms changes the terms. It is for a protocol that negotiates them over the connection itself,
+// such as package connconf. Both ends must call it at the same point of the conversation, with no
+// other Call in progress: a Call made at that time may fail with a *SizeError. Inline sizes are
+// raised to 1024 and cut to those of MaxTerms (R300). RemoteInvalidate is ignored, because it can
+// only be negotiated when the connection is made. The error wraps verbs.ErrInvalidValue if a size
+// is negative.
 func (c *Conn) SetTerms(t Terms) error {
 	if t.InlineSend < 0 || t.InlineRecv < 0 {
-		return fmt.Errorf("rdmaio: SetTerms: inline sizes %d and %d must not be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
+		return fmt.Errorf("rdmaio: SetTerms: InlineSend is %d and InlineRecv %d, neither may be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
 	}
-	c.take(c.possible(header.Terms{
+	c.applyTerms(c.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
 		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.InlineRecv),
 		RemoteInvalidate: c.terms.Load().RemoteInvalidate,
@@ -63,14 +65,14 @@ func (c *Conn) SetTerms(t Terms) error {
 	return nil
 }
 
-// take makes terms those that hold.
-func (c *Conn) take(t header.Terms) {
+// applyTerms makes the connection and the engine use t.
+func (c *Conn) applyTerms(t header.Terms) {
 	c.terms.Store(&t)
 	c.post(engine.Event{Kind: engine.EventTerms, Terms: &t})
 }
 
-// possible returns terms without what the queue pairs cannot do: where no RDMA Read is to be had, Calls that need one are
-// refused by ERR_CHUNK, and ours have no read chunks (R297).
+// possible returns t without the RDMA Reads that the queue pairs cannot make. Calls received that
+// need one are refused by ERR_CHUNK, and Calls of this side have no read chunks (R297).
 func (c *Conn) possible(t header.Terms) header.Terms {
 	if c.noReads.Load() {
 		t.Reads = -1
@@ -79,23 +81,23 @@ func (c *Conn) possible(t header.Terms) header.Terms {
 	return t
 }
 
-// connected settles how many RDMA Reads the queue pairs can do.
+// connected sets the terms for RDMA Reads from what the queue pairs negotiated.
 func (c *Conn) connected(info *verbs.ConnInfo) {
 	c.noReads.Store(info.InitiatorDepth == 0)
 	c.peerNoReads.Store(info.ResponderResources == 0)
 	t := c.possible(*c.terms.Load())
 	t.ReadsUnknown = false
-	c.take(t)
+	c.applyTerms(t)
 }
 
-// agree settles what the connection can do, by the private data that the peer sent. RDMA Reads wait for connected, since a
-// Call may come before Accept returns.
-// Our Receives were posted with the size we advertised before we did.
-func (c *Conn) agree(private []byte) {
-	peer, said := header1.FindPrivate(private)
+// negotiate sets the terms from the private data of the peer. RDMA Reads wait for connected,
+// because a Call may come before Accept returns. The Receives of the advertised size were posted
+// before it was advertised.
+func (c *Conn) negotiate(private []byte) {
+	peer, advertised := header1.FindPrivate(private)
 	t := header1.Agree(c.set.private, peer)
 	t.ReadsUnknown = true
-	c.take(t)
-	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_said", said,
+	c.applyTerms(t)
+	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_advertised", advertised,
 		"send", t.Send, "receive", t.Recv, "remote_invalidate", t.RemoteInvalidate)
 }
