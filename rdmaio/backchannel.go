@@ -10,23 +10,27 @@ import (
 	"time"
 )
 
-// BackchannelConfig configures NewBackchannel. nil is fine, as for Config.
+// BackchannelConfig configures NewBackchannel. A nil BackchannelConfig is valid and has the default
+// of every field.
 type BackchannelConfig struct {
-	// Wait is how long a Call waits for a connection of the client. Default 90 s; negative: until its context ends.
+	// Wait is the longest time that a Call waits for a connection of the client. If zero, the
+	// default is 90 s. If negative, there is no limit but the context of the Call.
 	Wait time.Duration
 
-	// Retransmits is as in ClientConfig. Default 4; negative: never.
+	// Retransmits is the number of times that a Call is sent again after its connection was lost.
+	// If zero, the default is 4. If negative, a Call is sent once.
 	Retransmits int
 
-	// Events is told of Resent. What else happens its connections tell by the Config of their server.
+	// Events is called with Resent events. If nil, there are none. All other events of the
+	// connections go to the Config.Events of their server.
 	Events func(Event)
 }
 
-// Backchannel makes reverse Calls to one client of a server, over whichever connection
-// that client has now: only a client can make another one, so a Call whose connection is lost waits for it and is
-// sent again there with the same XID (RFC 8167 §5.4; R278). What ties the
-// connections of a client together is for the upper layer to know, which calls Bind. It is
-// for concurrent use.
+// Backchannel makes reverse Calls to one client of a server, over the connection that the client
+// has now. Only the client can make another connection. A Call whose connection is lost waits for
+// that one and is sent again there with the same XID (RFC 8167 §5.4; R278). The upper layer knows
+// which connections belong to a client, and passes them to Bind. All methods are safe for
+// concurrent use.
 type Backchannel struct {
 	wait   time.Duration
 	losses int
@@ -35,12 +39,12 @@ type Backchannel struct {
 	again  atomic.Uint64
 
 	mu      sync.Mutex
-	conns   []*Conn // bound ones, the latest last
+	conns   []*Conn // in the order of Bind
 	closed  bool
-	changed chan struct{} // closed, and another one made, at Bind and Close
+	changed chan struct{} // closed and replaced by Bind and Close
 }
 
-// NewBackchannel makes a Backchannel that has no connection yet. cfg may be nil.
+// NewBackchannel returns a Backchannel without a connection. cfg may be nil.
 func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	b := &Backchannel{wait: 90 * time.Second, losses: 4, changed: make(chan struct{})}
 	if cfg != nil {
@@ -56,9 +60,10 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	return b
 }
 
-// Bind makes c, a connection of the client that is ready to be called (R280), the one for Calls from now
-// on, until it ends: then it is the one bound before, if that still stands. Calls in progress on the one
-// before stay there. A handler may Bind with each Call, also one that runs when its connection is gone.
+// Bind makes c the connection for further Calls, and calls c.AllowReverse. c must be a connection
+// of the client, and the client must be ready to be called (R280). When c is down, the connection
+// bound before it is used if it is still up. Calls in progress stay on their connection. A handler
+// may call Bind for each of its Calls, also after its connection is down.
 func (b *Backchannel) Bind(c *Conn) {
 	c.AllowReverse()
 	b.mu.Lock()
@@ -71,8 +76,8 @@ func (b *Backchannel) Bind(c *Conn) {
 	b.news()
 }
 
-// standing is the connection bound last of those that have not ended; nil if there is none. mu is locked.
-func (b *Backchannel) standing() *Conn {
+// latest returns the connection bound last of those that are up, or nil. mu is locked.
+func (b *Backchannel) latest() *Conn {
 	for n := len(b.conns); n > 0; n-- {
 		if c := b.conns[n-1]; c.Err() == nil {
 			return c
@@ -83,20 +88,20 @@ func (b *Backchannel) standing() *Conn {
 	return nil
 }
 
-// XID is one that no other Call of this Backchannel has had lately.
+// XID returns the next transaction ID. It is unique if all Calls of the Backchannel use it.
 func (b *Backchannel) XID() uint32 { return b.xids.next() }
 
-// Retransmissions is how many times Calls were sent again, on a further connection.
+// Retransmissions returns the number of times that Calls were sent again on a further connection.
 func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
 
-// Call makes a reverse RPC as Conn.Call does. Without a connection for as long as
-// BackchannelConfig.Wait, or until its context ends, the error is ErrNoClient.
+// Call makes a reverse RPC as Conn.Call does. The error is a *CallError. It is ErrNoClient if there
+// was no connection for BackchannelConfig.Wait, or until ctx ended.
 func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
 	return retry(ctx, call, b, b.losses, &b.again, b.events)
 }
 
-// Close ends the wait of Calls for a connection, and refuses further ones. Calls in
-// progress, and connections, are not touched.
+// Close makes Calls that wait for a connection, and further Calls, fail with ErrClosed. It has no
+// effect on Calls in progress or on connections.
 func (b *Backchannel) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,13 +109,13 @@ func (b *Backchannel) Close() {
 	b.news()
 }
 
-// news wakes those who wait. mu is locked.
+// news wakes the Calls that wait for a connection. mu is locked.
 func (b *Backchannel) news() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// acquire is a Backchannel's as a source.
+// acquire implements source.
 func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
 	if b.wait > 0 {
 		var stop context.CancelFunc
@@ -123,7 +128,7 @@ func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
 		if b.closed {
 			return nil, ErrClosed
 		}
-		if c := b.standing(); c != nil {
+		if c := b.latest(); c != nil {
 			return c, nil
 		}
 		if ctx.Err() != nil {
@@ -143,5 +148,5 @@ func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// release is a Backchannel's as a source.
+// release implements source.
 func (*Backchannel) release(*Conn) {}

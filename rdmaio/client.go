@@ -10,43 +10,53 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// ClientConfig configures NewClient. nil is fine: a zero field is the default named
-// with it, a negative one switches the thing off.
+// ClientConfig configures NewClient. A nil ClientConfig is valid and has the default of every
+// field.
 type ClientConfig struct {
-	// Conn is for each connection.
+	// Conn is the Config of each connection. If nil, it has the default of every field.
 	Conn *Config
 
-	// Connected runs on each new connection before any other Call: to agree on
-	// something, or to take up a session again, with an XID of Conn.XID. If it fails the connection is
-	// closed, which counts as a failure to dial. The context is that of the Dial.
+	// Connected is called on each new connection before any other Call, for example to negotiate
+	// terms or to resume a session. If nil, nothing is called. ctx ends with DialTimeout. Calls in
+	// it must have an XID of Conn.XID. If it returns an error, the connection is closed and counts
+	// as a failure to connect.
 	Connected func(ctx context.Context, c *Conn) error
 
-	// DialTimeout bounds one try to connect, Connected included. Default 10 s.
+	// DialTimeout is the longest time that one attempt to connect may take, Connected included. If
+	// zero, the default is 10 s. If negative, there is no limit.
 	DialTimeout time.Duration
 
-	// MinBackoff and MaxBackoff bound the pause after a failure to connect, or after a connection
-	// that was lost before it brought a Reply. It doubles each time, and up to half of it is
-	// left off by chance, lest many clients come back at once. Default 100 ms and 30 s.
-	MinBackoff, MaxBackoff time.Duration
+	// MinBackoff is the first pause after a failure to connect, and after a connection that was
+	// lost before it brought a reply. If zero, the default is 100 ms. If negative, there are no
+	// pauses.
+	MinBackoff time.Duration
 
-	// DialFailures is how many failures to connect a Call sits through. Default: as
-	// many as happen until its context ends. Negative: none, it fails with the first, and
-	// at once while a pause lasts.
+	// MaxBackoff is the longest such pause. If zero, the default is 30 s. It must not be less than
+	// MinBackoff. The pause doubles each time up to MaxBackoff. Each is shortened by up to half at
+	// random, so that many clients do not come back at once.
+	MaxBackoff time.Duration
+
+	// DialFailures is the number of failures to connect through which a Call waits. If zero, there
+	// is no limit but the context of the Call. If negative, a Call fails with the first failure,
+	// and at once during a pause.
 	DialFailures int
 
-	// Retransmits is how often a Call that was sent is sent again after its
-	// connection was lost. Default 4; negative: never. The server may have executed it
-	// each time, unless it has a cache of replies.
+	// Retransmits is the number of times that a Call is sent again after its connection was lost.
+	// If zero, the default is 4. If negative, a Call is sent once. The server may execute the Call
+	// each time, unless it has a reply cache (CacheReplies).
 	Retransmits int
 
-	// StuckTimeout is the time after which a useless connection is replaced by another one. It is useless
-	// while a Call whose context ended has no Reply, and either such Calls hold all credits or nothing
-	// at all comes from the server. It has to be longer than the server may take for any Call, as a
-	// Call that is still waited for is sent again. If zero, the default is 10 s. If negative, there is no limit.
+	// StuckTimeout is the time after which a useless connection is replaced. A connection is
+	// useless while a cancelled Call has no reply and either such Calls hold all credits, or
+	// nothing at all arrives from the server. If zero, the default is 10 s. If negative, there is
+	// no limit. It must be longer than the server takes for any Call: Calls in progress on the
+	// connection are sent again.
 	StuckTimeout time.Duration
 
-	// IdleTimeout is how long a connection stays without Calls. Default 5 min. With a
-	// Conn.ReverseHandler it stays, and is made anew when lost, since the server may call (RFC 8167 §5.4).
+	// IdleTimeout is the time after which a connection without Calls is closed. If zero, the
+	// default is 5 min. If negative, there is no limit. With a Conn.ReverseHandler the connection
+	// is never idle, and is replaced at once when it is lost, because the server may call (RFC 8167
+	// §5.4).
 	IdleTimeout time.Duration
 }
 
@@ -85,18 +95,31 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	return c, nil
 }
 
-// Client makes Calls to a server over one connection at a time, which it makes when a
-// Call needs one, makes anew when it is lost, and closes when nobody calls.
-// It is for concurrent use.
+// Client makes Calls to a server over one connection at a time. It connects when a Call needs a
+// connection, and replaces a lost one. All methods are safe for concurrent use.
 //
-// A Call that was in progress when the connection went is sent again on the
-// next one, with the same XID: so a server that keeps a cache of replies executes
-// it once. What it offered before has been invalidated by then, and it offers new keys.
+//	          a Call waits             Dial and Connected succeed
+//	idle ----------------> connecting -----------------------------> connected
+//	 ^                       |    ^                                    |   |
+//	 |               failed  |    | pause is over                      |   |
+//	 |                       v    |                                    |   |
+//	 |                      pausing <----------------------------------+   |
+//	 |                                lost before any reply                |
+//	 +---------------------------------------------------------------------+
+//	   lost after a reply, IdleTimeout, or StuckTimeout
 //
-// A Call that the server never answers keeps its credit, also when its context ends (see Conn.Call; the first of a
-// connection has the only one). ClientConfig.StuckTimeout ends a connection that is of no use because of that. A
-// Call whose context has no end waits until the server answers, the connection is lost, or it is given up because of
-// another Call: the provider has to notice that the server is gone (rdmatcp.Config.PeerTimeout).
+// With a ReverseHandler, and while Calls wait, an idle Client connects again at once. Close ends
+// the Client in every state.
+//
+// A Call in progress on a lost connection is sent again on the next one, with the same XID, so that
+// a server with a reply cache executes it once. By then its old keys are invalid; it offers new
+// ones.
+//
+// A Call that the server never answers keeps its credit, also after its context has ended (see
+// Conn.Call). A connection begins with one credit, so one such Call can stop it.
+// ClientConfig.StuckTimeout replaces such a connection. A Call whose context never ends waits until
+// the server answers or the connection is lost. The provider must notice that the server is gone
+// (rdmatcp.Config.PeerTimeout).
 type Client struct {
 	dev    verbs.Device
 	addr   string
@@ -104,38 +127,39 @@ type Client struct {
 	xids   xids
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // run, and the closing of each connection that it gave up
+	wg     sync.WaitGroup // run, and the closing of each connection
 
 	mu      sync.Mutex
-	conn    *Conn         // for Calls
+	conn    *Conn         // the one for Calls, or nil
 	users   int           // Calls on it
 	used    time.Time     // when users became 0
 	waiting int           // Calls that wait for a connection
-	running bool          // run is
-	changed chan struct{} // closed, and another one made, with news for those who wait
-	failed  error         // of the last try to connect
+	running bool          // run is running
+	changed chan struct{} // closed and replaced when something changes for waiting Calls
+	failed  error         // of the last attempt to connect
 	stats   ClientStats
-	next    time.Time // of the next try, if there was a failure
+	next    time.Time // of the next attempt, after a failure
 
-	pause time.Duration // before it; run's
+	pause time.Duration // the last pause; only run uses it
 	again atomic.Uint64
 
 	closing  sync.Once
 	closeErr error // of connections' Close
 }
 
-// ClientStats counts what a Client did.
+// ClientStats holds the counts of a Client. They only grow.
 type ClientStats struct {
 	Connects        uint64 // connections made
-	DialFailures    uint64 // tries that made none
-	Lost            uint64 // connections that ended by themselves
-	Stuck           uint64 // connections given up after ClientConfig.StuckTimeout
-	IdleCloses      uint64 // closed since nobody used them
-	Retransmissions uint64 // Calls sent again, on a further connection
+	DialFailures    uint64 // attempts to connect that failed
+	Lost            uint64 // connections that this Client did not close
+	Stuck           uint64 // connections closed after ClientConfig.StuckTimeout
+	IdleCloses      uint64 // connections closed after ClientConfig.IdleTimeout
+	Retransmissions uint64 // Calls sent again on a further connection
 }
 
-// NewClient makes a Client of a server's address, as the provider of dev wants it. Nothing is
-// sent before the first Call. cfg may be nil.
+// NewClient returns a Client for a server at an address in the form that the provider of dev
+// defines. It does not connect before the first Call. cfg may be nil. The caller must Close the
+// Client.
 func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error) {
 	set, err := cfg.settled()
 	if err != nil {
@@ -151,16 +175,17 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	return c, nil
 }
 
-// XID is one that no other Call of this Client has had lately.
+// XID returns the next transaction ID. It is unique if all Calls of the Client use it.
 func (c *Client) XID() uint32 { return c.xids.next() }
 
-// Call makes an RPC as Conn.Call does, and waits for a connection where there is none. The
-// error is a *CallError; one for want of a connection also tells why the last try to make one failed.
+// Call makes an RPC as Conn.Call does, and waits for a connection if there is none. The error is a
+// *CallError. If there was no connection in time, it contains the error of the last attempt to
+// connect.
 func (c *Client) Call(ctx context.Context, call *Call) (*Reply, error) {
 	return retry(ctx, call, c, c.cfg.Retransmits, &c.again, c.events())
 }
 
-// events is Config.Events.
+// events returns Config.Events, or nil.
 func (c *Client) events() func(Event) {
 	if c.cfg.Conn == nil {
 		return nil
@@ -177,7 +202,8 @@ func (c *Client) Stats() ClientStats {
 	return s
 }
 
-// Close ends the connection as Conn.Close does, whose rules hold, and with it all Calls. Idempotent.
+// Close closes the connection as Conn.Close does and fails all Calls. The rules of Conn.Close
+// apply. Further calls return the same error.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.cancel()

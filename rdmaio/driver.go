@@ -252,7 +252,7 @@ func (c *Conn) step(events []engine.Event) {
 		c.cancel(why)
 		c.emitDown()
 		c.failWaiting(why)
-		c.dismiss()
+		c.dropWaiting()
 	}
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)

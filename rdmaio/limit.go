@@ -12,22 +12,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// shared is what the connections of a server have in common.
+// shared holds the state that all connections of a server share.
 type shared struct {
 	memory budget
 	places places
-	faults *slog.Logger // of handlers
-	log    *slog.Logger // for what peers can cause
-	ends   *slog.Logger // for what ended a connection: limited by itself, so that peers cannot hide it behind other noise
+	faults *slog.Logger // for errors and panics of handlers
+	log    *slog.Logger // for records that peers can cause
+
+	// ends is for why a connection ended. It has a rate limit of its own, so that peers cannot hide
+	// these records behind others.
+	ends *slog.Logger
 }
 
-// budget is a number of bytes. The zero one has no end.
+// budget is an amount of memory in bytes. The zero budget has no limit.
 type budget struct {
 	most int64
 	used atomic.Int64
 }
 
-// take takes n, if there is that much.
+// take takes n bytes and reports whether that many were left.
 func (b *budget) take(n int) bool {
 	if used := b.used.Add(int64(n)); b.most == 0 || used <= b.most {
 		return true
@@ -38,7 +41,7 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) give(n int) { b.used.Add(int64(-n)) }
 
-// left is how much may still be taken.
+// left returns the number of bytes that may still be taken.
 func (b *budget) left() int {
 	if b.most == 0 {
 		return math.MaxInt
@@ -46,28 +49,34 @@ func (b *budget) left() int {
 	return int(max(b.most-b.used.Load(), 0))
 }
 
-// freeMemory is how many bytes a connection may take for Calls with chunks before the peer has delivered any. With what a
-// first message allows this fills a buffer of 32 KiB. perDelivered is how many more it may take for each byte that came. Buffers
-// are up to a quarter longer than what is in them, so that 64 KiB and four bytes for each that came is what a peer can cost.
+// freeMemory is the number of bytes that a connection may take for Calls with chunks before the
+// peer has delivered any. With what a first message adds, this fills a buffer of 32 KiB.
+// perDelivered is the number of bytes that it may take for each byte delivered. Buffers are up to a
+// quarter longer than their contents, so a peer can make the server use 64 KiB, and four bytes for
+// each byte that it delivers.
 const (
 	freeMemory   = 31 << 10
 	perDelivered = 3
 )
 
-// chunkMemory is the memory of a connection's Calls with chunks. It is for the one who runs the engine.
+// chunkMemory is the memory of a connection's Calls with chunks. Only the runner of the engine uses
+// it.
 //
-// A header of 100 bytes can name a MiB, so memory follows what has arrived (freeMemory, perDelivered). A Call that is longer than that begins in a short buffer and moves to a
-// longer one when that is full; one Call does so at a time, and all further ones wait behind it. Memory thus waits for the peer
-// only, never for a handler: a Call that was delivered has brought more allowance than it uses.
+// A header of 100 bytes can name a MiB, so memory follows the bytes that arrived (freeMemory,
+// perDelivered). A Call that is longer begins in a short buffer and moves to a longer one when that
+// is full. One Call at a time does so, and all further ones wait behind it. So memory waits for the
+// peer only, never for a handler: a Call that was delivered has added more to the allowance than it
+// uses.
 type chunkMemory struct {
 	used    int
 	waiting []*engine.Request
-	growing *engine.Request // has a part of its memory at most
+	growing *engine.Request // does not have all of its memory yet
 	asks    bool            // the growing Call waits for more
 }
 
-// queueAssembly gives a Call with chunks memory to be assembled in, or lets it wait. The Call keeps its Receive meanwhile, so that
-// a peer that wants too much at a time slows down only itself (R309).
+// queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
+// keeps its Receive meanwhile, so that a peer that wants too much at a time slows down only itself
+// (R309).
 func (c *Conn) queueAssembly(q *engine.Request) {
 	m := &c.chunks
 	fits := c.fits(q)
@@ -85,15 +94,16 @@ func (c *Conn) queueAssembly(q *engine.Request) {
 	c.grantWaiting()
 }
 
-// fits reports whether a Call with chunks may begin. One alone always may. A connection takes no more
-// than it leaves to all others, so that n of them that take what they can leave a part in n+1, and a Call of
-// another client is not refused because of them (R309).
+// fits reports whether a Call with chunks may begin. The only one of a connection always may. A
+// connection may use at most as much as remains after it, so n greedy connections still leave
+// 1/(n+1) of the budget, and a Call of another client is not refused because of them (R309).
 func (c *Conn) fits(q *engine.Request) bool {
 	m := &c.chunks
 	return m.used == 0 || m.used+q.AssemblySize <= min(c.set.MaxConnMemory, c.shared.memory.left())
 }
 
-// grantWaiting gives memory to the growing Call and to those that wait, in their order, as far as there is enough now.
+// grantWaiting gives memory to the growing Call and to those that wait, in their order, while there
+// is enough.
 func (c *Conn) grantWaiting() {
 	m := &c.chunks
 	for {
@@ -107,7 +117,7 @@ func (c *Conn) grantWaiting() {
 		q := m.growing
 		n := c.allowed(q)
 		if n < min(q.AssemblySize, q.AssemblyFilled+freeMemory) {
-			return // not worth a round trip: what is on its way allows more
+			return // too little for a round trip: the bytes on their way will allow more
 		}
 		m.asks = false
 		if n == q.AssemblySize {
@@ -117,13 +127,14 @@ func (c *Conn) grantWaiting() {
 	}
 }
 
-// allowed is how many bytes the growing Call may have by what the peer has delivered.
+// allowed returns the number of bytes that the growing Call may have now.
 func (c *Conn) allowed(q *engine.Request) int {
 	more := freeMemory + perDelivered*int64(c.engine.Delivered()) - int64(c.chunks.used)
 	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))
 }
 
-// grant gives a Call n bytes of memory, and moves there what it has.
+// grant gives a Call an assembly buffer of n bytes, and moves the bytes there that the Call has
+// already.
 func (c *Conn) grant(q *engine.Request, n int) {
 	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
 	r, _ := q.Owner.(*Request)
@@ -133,7 +144,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 	}
 	if !c.shared.memory.take(n - have) {
 		c.limitReached(LimitMaxMemory)
-		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
+		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, all connections together may have Config.MaxMemory, %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
 	} else if b, err := c.pool.Buffer(q.AssemblyLead + n); err != nil {
 		c.shared.memory.give(n - have)
 		ev.Err = err
@@ -158,14 +169,14 @@ func (c *Conn) grant(q *engine.Request, n int) {
 	c.post(ev)
 }
 
-// returned takes the memory of a Call back, and lets others have it.
-func (c *Conn) returned(n int) {
+// reclaim takes back the memory of a Call and grants it to those that wait.
+func (c *Conn) reclaim(n int) {
 	c.shared.memory.give(n)
 	c.chunks.used -= n
 	c.grantWaiting()
 }
 
-// failWaiting ends the wait of Calls whose connection is gone.
+// failWaiting fails the Calls that wait for memory. The connection has ended.
 func (c *Conn) failWaiting(why error) {
 	m := &c.chunks
 	if m.asks {
@@ -177,10 +188,11 @@ func (c *Conn) failWaiting(why error) {
 	m.waiting, m.growing, m.asks = nil, nil, false
 }
 
-// maxRecords is how many records a second a peer can cause.
+// maxRecords is the number of log records in a second that a peer can cause.
 const maxRecords = 10
 
-// limited is a slog.Handler that leaves out records below slog.LevelError when there are too many in a second, and says how many.
+// limited is a slog.Handler that omits records below slog.LevelError when there are more than
+// maxRecords in a second. The next record has the number of those omitted.
 type limited struct {
 	slog.Handler
 	state *limitState
@@ -193,7 +205,7 @@ type limitState struct {
 	omitted int
 }
 
-// newLimited wraps a logger for what a peer can cause.
+// newLimited returns a logger for records that a peer can cause.
 func newLimited(l *slog.Logger) *slog.Logger {
 	return slog.New(limited{l.Handler(), new(limitState)})
 }
@@ -222,7 +234,7 @@ func (l limited) WithGroup(name string) slog.Handler {
 	return limited{l.Handler.WithGroup(name), l.state}
 }
 
-// allow reports whether there is room for a record, and how many there was none for.
+// allow reports whether a record may be logged, and how many were omitted before it.
 func (s *limitState) allow(now time.Time) (omitted int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

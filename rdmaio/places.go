@@ -2,35 +2,36 @@ package rdmaio
 
 import "sync"
 
-// places are where the handlers of a server's connections run: as many as Config.MaxHandlers for all, and one for each
-// connection, so that handlers that wait for the clients of some, as long as those like, do not keep out the
-// Calls of others. A Request for which there is none waits without a goroutine, in its connection's queue; a place that
-// becomes free goes to the connections in turn.
+// places limits how many handlers of a server run at a time. There are Config.MaxHandlers places
+// for all connections, and one more for each connection. So handlers that wait for some clients,
+// for as long as those like, do not keep out the Calls of others. A Request without a place waits
+// in the queue of its connection, without a goroutine. A place that becomes free goes to the
+// connections in turn.
 type places struct {
 	most int // 0: no limit
 
 	mu      sync.Mutex
 	used    int
-	waiting []*Conn // whose queues have Requests
+	waiting []*Conn // those whose queues have Requests
 }
 
-// requestQueue is what places know of a connection.
+// requestQueue is the state of places for one connection.
 type requestQueue struct {
-	own     bool // the place of its own is taken
-	listed  bool // in places.waiting
+	own     bool // the connection's own place is in use
+	listed  bool // the connection is in places.waiting
 	waiting []*Request
 }
 
-// place says where a handler runs.
+// place is the kind of place at which a handler runs.
 type place int
 
 const (
-	placeNone place = iota // nowhere yet: the Request waits
+	placeNone place = iota // none: the Request waits
 	placeOwn
 	placeShared
 )
 
-// take returns a place for a Request, or lets it wait.
+// take returns a place for a Request. It queues the Request if there is none.
 func (p *places) take(r *Request) place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +52,8 @@ func (p *places) take(r *Request) place {
 	return placeNone
 }
 
-// next returns the Request that a place is for, after one of c; if there is none the place is free.
+// next returns the next Request for a place at which a Request of c ran. It frees the place if none
+// waits.
 func (p *places) next(at place, c *Conn) *Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +79,8 @@ func (p *places) next(at place, c *Conn) *Request {
 	return nil
 }
 
-// leave takes the Requests of a connection that is gone out of its queue.
-func (p *places) leave(c *Conn) []*Request {
+// removeAll removes and returns the Requests that wait in the queue of a connection.
+func (p *places) removeAll(c *Conn) []*Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := c.requests.waiting
@@ -86,7 +88,7 @@ func (p *places) leave(c *Conn) []*Request {
 	return all
 }
 
-// pop takes the first Request out of a queue.
+// pop removes and returns the first Request of a queue, or nil.
 func (q *requestQueue) pop() *Request {
 	if len(q.waiting) == 0 {
 		return nil
@@ -96,7 +98,8 @@ func (q *requestQueue) pop() *Request {
 	return r
 }
 
-// dispatch runs a handler for a Request: on a goroutine when there is a place for it, or right here with Config.NonBlocking.
+// dispatch runs the handler for a Request: on a goroutine of its own when there is a place, or on
+// this one with Config.NonBlocking.
 func (c *Conn) dispatch(r *Request, h Handler) {
 	if c.set.NonBlocking {
 		c.handle(r, h)
@@ -109,38 +112,39 @@ func (c *Conn) dispatch(r *Request, h Handler) {
 		return
 	}
 	c.limitReached(LimitMaxHandlers)
-	if c.ctx.Err() != nil { // it may have gone before the Request was in the queue
-		c.dismiss()
+	if c.ctx.Err() != nil { // it may have ended before the Request was in the queue
+		c.dropWaiting()
 	}
 }
 
-// work runs handlers at a place, one after the other, as long as Requests wait for it.
+// work runs handlers at a place, one after the other, while Requests wait for it.
 func (at place) work(r *Request) {
 	defer func() {
 		if r == nil {
 			return
 		}
-		if r = at.after(r.conn); r != nil { // the handler ended this goroutine, and others wait
+		if r = at.handlerDone(r.conn); r != nil { // the handler ended this goroutine, and others wait
 			go at.work(r)
 		}
 	}()
 	for r != nil {
 		c := r.conn
 		c.handle(r, r.handler)
-		r = at.after(c)
+		r = at.handlerDone(c)
 	}
 }
 
-// after notes that a handler of c is over, and returns the Request that its place is for.
-func (at place) after(c *Conn) *Request {
+// handlerDone ends the handler of a Request of c and returns the next Request for its place, or
+// nil.
+func (at place) handlerDone(c *Conn) *Request {
 	next := c.shared.places.next(at, c)
 	c.handlers.Done()
 	return next
 }
 
-// dismiss drops the Requests that wait for a place, where the connection is gone.
-func (c *Conn) dismiss() {
-	for _, r := range c.shared.places.leave(c) {
+// dropWaiting drops the Requests that wait for a place. The connection has ended.
+func (c *Conn) dropWaiting() {
+	for _, r := range c.shared.places.removeAll(c) {
 		r.Drop(nil)
 		c.handlers.Done()
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// acquire is a Client's as a source.
+// acquire implements source.
 func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,29 +49,29 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// release ends the use of a connection.
+// release implements source.
 func (c *Client) release(conn *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if conn != c.conn {
-		return // it was given up since
+		return // the Client has dropped it
 	}
 	if c.users--; c.users == 0 {
 		c.used = time.Now()
 	}
 }
 
-// news wakes those who wait; whoever has to wait on says so again. mu is locked.
+// news wakes the Calls that wait for a connection. mu is locked.
 func (c *Client) news() {
 	close(c.changed)
 	c.changed, c.waiting = make(chan struct{}), 0
 }
 
-// run makes connections, one after the other, as long as somebody wants one.
+// run makes connections, one after the other, while they are wanted.
 func (c *Client) run() {
 	defer c.wg.Done()
 	for c.wanted() {
-		if !c.rest() {
+		if !c.waitBackoff() {
 			continue
 		}
 		conn, err := c.dial()
@@ -89,10 +89,11 @@ func (c *Client) run() {
 	}
 }
 
-// errUseless is why there is a pause after a connection that was made.
+// errUseless is the reason for a pause after a connection that was made.
 var errUseless = errors.New("rdmaio: the connection before this one ended without a reply")
 
-// backOff sets the time of the next try, and tells those who wait why; failures to dial are counted.
+// backOff sets the time of the next attempt and wakes the Calls that wait. failures adds to
+// DialFailures.
 func (c *Client) backOff(why error, failures uint64) {
 	c.pause = min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)
 	c.mu.Lock()
@@ -103,7 +104,7 @@ func (c *Client) backOff(why error, failures uint64) {
 	c.news()
 }
 
-// wanted reports whether run has something to do; if not it is over.
+// wanted reports whether run must make a connection. If not, run returns.
 func (c *Client) wanted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,11 +112,12 @@ func (c *Client) wanted() bool {
 	return c.running
 }
 
-// keeps reports whether the server may call, so that the connection has to stay (R279, R292).
+// keeps reports whether the server may call, so that there must always be a connection (R279,
+// R292).
 func (c *Client) keeps() bool { return c.cfg.Conn != nil && c.cfg.Conn.ReverseHandler != nil }
 
-// rest waits for the time of the next try; false if the Client was closed.
-func (c *Client) rest() bool {
+// waitBackoff waits for the time of the next attempt. It returns false if the Client was closed.
+func (c *Client) waitBackoff() bool {
 	c.mu.Lock()
 	t := time.NewTimer(time.Until(c.next))
 	c.mu.Unlock()
@@ -145,8 +147,8 @@ func (c *Client) dial() (*Conn, error) {
 	return conn, nil
 }
 
-// watch lets Calls use a connection until it ends, or has been idle for too long, and reports
-// whether it was of use.
+// watch lets Calls use a connection until it ends, is stuck or is idle. It reports whether the
+// connection brought a reply.
 func (c *Client) watch(conn *Conn) bool {
 	c.mu.Lock()
 	c.conn, c.failed, c.users, c.used = conn, nil, 0, time.Now()
@@ -159,7 +161,7 @@ func (c *Client) watch(conn *Conn) bool {
 	if c.cfg.IdleTimeout == 0 || c.keeps() {
 		idle.Stop()
 	}
-	look := &time.Ticker{} // at whether it is stuck
+	look := &time.Ticker{} // when to check whether it is stuck
 	if c.cfg.StuckTimeout > 0 {
 		look = time.NewTicker(max(c.cfg.StuckTimeout/2, 1))
 		defer look.Stop()
@@ -182,7 +184,7 @@ func (c *Client) watch(conn *Conn) bool {
 		}
 	}
 	c.mu.Lock()
-	if c.conn == conn { // else it was given up
+	if c.conn == conn { // else giveUp or closeIdle has removed it
 		c.conn = nil
 		if c.ctx.Err() == nil {
 			c.stats.Lost++
@@ -191,7 +193,7 @@ func (c *Client) watch(conn *Conn) bool {
 	c.mu.Unlock()
 	useful := conn.Stats().Replies > 0
 	c.wg.Add(1)
-	go func() { // not here: the handler of a reverse Call may take its time
+	go func() { // Close waits for handlers of reverse Calls, which may take long
 		defer c.wg.Done()
 		if err := conn.Close(); err != nil {
 			c.mu.Lock()
@@ -202,14 +204,15 @@ func (c *Client) watch(conn *Conn) bool {
 	return useful
 }
 
-// stall finds out whether a connection has become useless, by looking at it every half StuckTimeout.
+// stall finds out whether a connection has become useless. Its method look is called every half
+// StuckTimeout.
 type stall struct {
 	received uint64 // messages, at the last look
 	times    int    // in a row that it looked useless
 }
 
-// look reports whether a connection has been useless for StuckTimeout: Calls that nobody waits for
-// have no reply, and either hold all credits, or nothing at all has come from the peer.
+// look reports whether a connection has been useless for StuckTimeout: cancelled Calls have no
+// reply, and either they hold all credits, or nothing at all has come from the peer.
 func (s *stall) look(now *Stats) bool {
 	silent := now.Received == s.received
 	s.received = now.Received
@@ -221,7 +224,7 @@ func (s *stall) look(now *Stats) bool {
 	return s.times > 2
 }
 
-// giveUp takes the connection away, and counts that.
+// giveUp removes the connection and increments count.
 func (c *Client) giveUp(count *uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +233,8 @@ func (c *Client) giveUp(count *uint64) bool {
 	return true
 }
 
-// closeIdle takes the connection away if no Call was on it for long enough, else tells when to look again.
+// closeIdle removes the connection if it was idle for IdleTimeout. Otherwise it returns the time
+// until the next check.
 func (c *Client) closeIdle() (left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -305,7 +305,7 @@ func (c *Conn) release(q *engine.Request) {
 		}
 	}
 	if r.assembly != nil {
-		c.returned(r.assemblyBytes)
+		c.reclaim(r.assemblyBytes)
 	}
 	err := r.failed
 	if err == nil {

@@ -10,17 +10,19 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// source has connections to make Calls on, one at a time.
+// source provides connections to make Calls on: a Client or a Backchannel.
 type source interface {
-	// acquire waits for a connection that stands, or says why there is none to be had.
+	// acquire returns a connection that is up. It waits for one, or returns why there is none.
 	acquire(ctx context.Context) (*Conn, error)
+
+	// release ends the use of a connection.
 	release(*Conn)
 }
 
-// retry makes a Call on whatever connection there is, and on a further one when that is lost: with
-// the same XID, and with keys of the new connection only, since Conn.Call registers anew (RFC 8166
-// §3.3.3; R284, R286). losses is how many lost connections a Call that was sent survives; again counts those that
-// were sent anew, and not those that only waited for a credit where the connection was lost.
+// retry makes a Call on a connection of src, and on a further one when that is lost. The XID stays
+// the same, and Conn.Call registers keys of the new connection (RFC 8166 §3.3.3; R284, R286).
+// losses is the number of times that the Call is sent again. again counts the Calls sent again; a
+// Call that waited for a credit when the connection was lost was not sent.
 func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64, events func(Event)) (*Reply, error) {
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
@@ -55,8 +57,8 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 	}
 }
 
-// lasting reports whether a Call would fail in the same way on another connection,
-// or is not wanted any more.
+// lasting reports whether a Call would fail in the same way on another connection, or was
+// cancelled.
 func lasting(err error) bool {
 	var (
 		fault *Fault
@@ -77,8 +79,8 @@ func lasting(err error) bool {
 	return false
 }
 
-// xids gives XIDs in turn from a place that nobody can foresee: so a program
-// that was started again does not meet its own old Calls in a reply cache.
+// xids returns consecutive XIDs from a random start, so that a program that was started again does
+// not find its own old Calls in a reply cache.
 type xids struct{ last atomic.Uint32 }
 
 func (x *xids) seed() {

@@ -279,7 +279,7 @@ func TestDeviceRemoved(t *testing.T) {
 	if err := s.Close(); err != nil { // and the log is complete
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "takes no more connections") {
+	if !strings.Contains(log.String(), "accepts no more connections") {
 		t.Errorf("log: %s", log.String())
 	}
 }

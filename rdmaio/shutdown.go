@@ -7,13 +7,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// Shutdown ends a server without ending Calls: it stops listening, lets handlers answer the Calls
-// that they have, closes each connection when that is done, and the server as Close does when all
-// are. Calls that come meanwhile are not given to handlers: their callers see the connection end,
-// and a Client makes them again on another one. Calls of our own are not waited for.
+// Shutdown closes a server without losing Calls that handlers have. It stops listening, closes each
+// connection when its handlers have answered, and then closes the server as Close does. Calls that
+// come meanwhile are not delivered: their callers see the connection close, and a Client sends them
+// again on another connection. Shutdown does not wait for reverse Calls of this side.
 //
-// If ctx ends first the error wraps its cause; what goes on then is for Close to end. Shutdown must
-// not be called from a Handler or a done function.
+// If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not be called
+// from a Handler or a done function, for which it would wait.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop(ErrClosed)
 	err := s.ln.Close()
@@ -57,8 +57,8 @@ func (c *Conn) startDrain() (idle bool) {
 // postDrain makes the engine end the connection when everything that was posted has completed.
 func (c *Conn) postDrain() { c.post(engine.Event{Kind: engine.EventDrain, Err: ErrClosed}) }
 
-// begin counts a Request that a handler gets; false if it is to get none. The runner does so, and
-// when no handler has it any more.
+// begin counts a Request that is about to be delivered. It returns false if the connection drains.
+// Only the runner calls it.
 func (c *Conn) begin() bool {
 	if c.draining.Load() {
 		return false
