@@ -17,7 +17,7 @@ var rdmaioMutants = []mutant{
 	{"a reply goes to two clients in turn", replyFile, "		found.from = from", "		_ = found.from", ioTests},
 	{"a Request that waits is not counted", "rdmaio/places.go", "p.used < p.most:", "p.used <= p.most+len(p.waiting):", ioTests},
 	{"a place is never given back", "rdmaio/places.go", "	p.used--\n", "", ioTests},
-	{"Requests of a lost connection reach handlers", "rdmaio/driver.go", "		c.dismiss()\n", "", ioTests},
+	{"Requests of a lost connection reach handlers", "rdmaio/driver.go", "		c.dropWaiting()\n", "", ioTests},
 	{"a reply cache has no total", replyFile, "for c.stats.Bytes > c.cfg.MaxBytes {", "for c.stats.Bytes < 0 {", ioTests},
 	{"a source with Calls in progress is forgotten", replyFile, "s := el.Value.(*replySource); s.running == 0 {", "s := el.Value.(*replySource); s.running >= 0 {", ioTests},
 	{"sources are never forgotten", replyFile, "		if s.order.Len() == 0 && s.running == 0 {", "		if s.order.Len() < 0 {", ioTests},
