@@ -334,7 +334,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 		}, "read list of 1 segments", false},
 		{"T24 in a Reply", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 0, put(good(call), 0, 2), rpc(call))
-		}, "no valid XDR", false},
+		}, "not valid XDR", false},
 		{"T72: ERR_CHUNK", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 4, []byte{0, 0, 0, 2}, nil) }, "ERR_CHUNK", false},
 		{"R119: ERR_VERS", func(call []byte, p *peertest.Peer) []byte {
 			return answer(call, 8, 4, []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3}, nil)

@@ -30,7 +30,7 @@ func TestLargePut(t *testing.T) {
 		if !errors.As(err, &refused) || refused.ReadBytes != most+4 {
 			t.Fatalf("%d bytes: %v", most+4, err)
 		}
-		names(t, err, "16777220 bytes of 1 read chunks (Config.MaxReadBytes")
+		names(t, err, "16777220 bytes in 1 read chunks of the Call (Config.MaxReadBytes")
 		const want = "16777220 bytes or more in chunks, limit is 16777216 (local limit, Config.MaxReadBytes)"
 		for end := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) { // the refusal goes out first
 			if time.Now().After(end) {

@@ -133,7 +133,7 @@ func TestMaxReply(t *testing.T) {
 			want  rdmaio.RefusedError
 			text  []string
 		}{
-			{0, nil, 512 << 10, rdmaio.RefusedError{ReplyChunk: true, MaxReply: true}, []string{"longer than the limit here", "524288 bytes", "MaxReply of rpc.ClientConfig", "raise it"}},
+			{0, nil, 512 << 10, rdmaio.RefusedError{ReplyChunk: true, MaxReply: true}, []string{"longer than the limit here", "524288 bytes", "MaxReply of rpc.ClientConfig", "raise Call.MaxReply"}},
 			{10_000, nil, 10_000, rdmaio.RefusedError{ReplyChunk: true, MaxReply: true}, []string{"10000 bytes", "MaxReply"}},
 			{4069, nil, 4069, rdmaio.RefusedError{ReplyChunk: true, MaxReply: true}, []string{"4069 bytes"}},
 			{4068, nil, 4068, rdmaio.RefusedError{}, []string{"4068 bytes that come inline", "MaxReply"}},
