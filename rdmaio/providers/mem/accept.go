@@ -9,13 +9,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// requestState tells who settled a connection request.
+// requestState is the state of a connection request.
 type requestState uint8
 
 const (
-	requestOpen requestState = iota
-	requestAnswered
-	requestAbandoned // by the dialer
+	requestOpen      requestState = iota
+	requestAnswered               // by Accept, Reject or the closed listener
+	requestAbandoned              // by Dial
 )
 
 // connRequest implements verbs.ConnRequest.
@@ -23,7 +23,7 @@ type connRequest struct {
 	ln     *listener
 	from   *queuePair
 	params verbs.ConnParams // the dialer's, normalised
-	reply  chan error       // of one; nil: connected
+	reply  chan error       // capacity 1: the result of Dial; nil if connected
 	info   *verbs.ConnInfo  // for the dialer, set before the reply
 
 	mu    sync.Mutex
@@ -36,14 +36,14 @@ func (r *connRequest) PrivateData() []byte { return r.params.PrivateData }
 // RemoteAddr implements verbs.ConnRequest.
 func (r *connRequest) RemoteAddr() string { return r.from.dev.attrs.Name }
 
-// wanted reports whether the dialer still waits.
+// wanted reports whether the request is open.
 func (r *connRequest) wanted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state == requestOpen
 }
 
-// answer settles the request with an error and reports whether it was open.
+// answer answers the request with an error. It returns false if the request is not open.
 func (r *connRequest) answer(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *connRequest) Reject(private []byte) error {
 		return fmt.Errorf("mem: reject: private data of %d bytes, limit is %d: %w", len(private), limit, verbs.ErrTooLarge)
 	}
 	if !r.answer(&verbs.RejectedError{PrivateData: bytes.Clone(private)}) {
-		return fmt.Errorf("mem: reject: request was answered, or its peer gave up: %w", verbs.ErrInvalidState)
+		return fmt.Errorf("mem: reject: the request has been answered, or its peer has given up: %w", verbs.ErrInvalidState)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	if err == nil {
 		return info, nil
 	}
-	if q != nil { // past the checks of misuse
+	if q != nil { // not misuse
 		l := q.lock()
 		l.end(q, err, nil)
 		l.UnlockNotify()
@@ -84,7 +84,7 @@ func (r *connRequest) accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state == requestAnswered {
-		return nil, nil, fmt.Errorf("request was answered: %w", verbs.ErrInvalidState)
+		return nil, nil, fmt.Errorf("the request has been answered: %w", verbs.ErrInvalidState)
 	}
 	q, p, err := r.ln.dev.connecting(qp, params)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *connRequest) accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	return own, q, nil
 }
 
-// join connects two queue pairs and gives each side's view of it.
+// join connects two queue pairs and returns the ConnInfo of each side.
 func (r *connRequest) join(q *queuePair, p verbs.ConnParams) (own, peers *verbs.ConnInfo, err error) {
 	lq, lf := lockTwo(q, r.from)
 	defer lq.Unlock()

@@ -43,7 +43,7 @@ func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 	return d.soft.CreateCQ(entries, notify)
 }
 
-// Listen implements verbs.Device. The address is any name but the empty one.
+// Listen implements verbs.Device. The address is any name except the empty one.
 func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
 	if err := d.soft.Usable(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if err := d.net.listen(ctx, l); err != nil {
 		return nil, err
 	}
-	if err := d.soft.Listen(l); err != nil { // removed meanwhile
+	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
 		l.Close()
 		return nil, err
 	}
@@ -68,8 +68,7 @@ func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
 // Close implements verbs.Device.
 func (d *Device) Close() error { return d.soft.Close() }
 
-// Remove takes the device away as unplugging would: its connections break with
-// verbs.ErrDeviceRemoved (at the peer: verbs.ErrPeerDisconnected), its
-// listeners close, and it makes no new objects. What exists can and must still
-// be closed.
+// Remove simulates unplugging the device: its connections end with verbs.ErrDeviceRemoved,
+// and at their peers with verbs.ErrPeerDisconnected. Its listeners close, and it creates no
+// further objects. The caller must still close all existing objects.
 func (d *Device) Remove() { d.soft.Remove() }

@@ -59,7 +59,7 @@ func TestAttributes(t *testing.T) {
 	}
 	broken := errors.New("no entropy")
 	_, err = mem.New(&mem.Config{Rand: iotest.ErrReader(broken)}).Open("d", nil)
-	wantErr(t, "no randomness", err, broken)
+	wantErr(t, "read 16 random bytes", err, broken)
 }
 
 // handles registers n regions and gives their keys.

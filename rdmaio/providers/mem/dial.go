@@ -24,7 +24,7 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	case ln == nil:
 		err = verbs.ErrConnectionRefused
 	case !ln.offer(r):
-		err = fmt.Errorf("listener is closed or its backlog full: %w", verbs.ErrConnectionRefused)
+		err = fmt.Errorf("the listener is closed or its backlog is full: %w", verbs.ErrConnectionRefused)
 	default:
 		select {
 		case err = <-r.reply:
@@ -43,7 +43,8 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	return r.info, nil
 }
 
-// abandon withdraws a request; if it was answered meanwhile, that answer holds.
+// abandon withdraws a request and returns err. If the request was answered meanwhile, it
+// returns that answer.
 func (q *queuePair) abandon(r *connRequest, err error) error {
 	r.mu.Lock()
 	if r.state == requestOpen {

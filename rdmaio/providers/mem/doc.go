@@ -1,25 +1,24 @@
-// Package mem is a verbs provider inside one process: a Network holds
-// listeners by name, and queue pairs of its devices connect to each other.
+// Package mem is a verbs provider within one process. A Network holds listeners by name,
+// and the queue pairs of its devices connect to each other.
 //
-// It needs no hardware, privilege or goroutine of its own. A post carries its
-// requests out before it returns, on the poster's goroutine and under one lock
-// for each connection, so that a program which posts in one order sees one
-// order. Bulk data is copied once, from the registered source to the registered
-// sink.
+// It needs no hardware, no privilege and no goroutine of its own. PostSend carries out
+// requests before it returns, on the caller's goroutine and under one lock for each
+// connection. So a program that posts in one order sees one order of events. Data is copied
+// once, from the registered source to the registered target.
 //
-// It refuses what hardware would refuse: every key, right, byte range, domain
-// and queue limit is checked, and what is wrong breaks the connection at both
-// ends. It is stricter than hardware in that a region can end its validity only
-// when no copy touches it, and that a failed request always completes with the
-// precise status.
+// The provider checks every key, right, byte range, domain and queue limit, as hardware
+// does. A violation ends the connection at both ends. The provider is stricter than
+// hardware in two ways: Invalidate waits for copies in progress, and a failed request
+// always completes with the precise status.
 //
 // # Locks
 //
-// A queue pair is guarded by its link, which two connected queue pairs share.
-// Order: connRequest, link (two at a time by ascending number), then one of
-// completionQueue or protectionDomain, memoryRegion, Device. A copy holds its
-// regions by a count (element.pin), not by a lock. Notifications wait in
-// the link until its lock is free and are run by one goroutine at a time: a
-// notification that posts on its own connection adds to the list and returns,
-// so that two ends answering each other neither deadlock nor recurse.
+// A queue pair is guarded by its link, which two connected queue pairs share. Locks are
+// taken in this order: connRequest, link (two of them in ascending order of their numbers),
+// then one of soft's CompletionQueue, Domain, Region and Device. A copy protects its
+// regions by pins (soft.Element.Pin), not by a lock.
+//
+// Notifications wait in the link until it is unlocked, and one goroutine at a time runs
+// them. A notification that posts on its own connection adds to that list and returns. So
+// two ends that respond to each other neither deadlock nor recurse.
 package mem

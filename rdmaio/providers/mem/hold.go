@@ -8,21 +8,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 )
 
-// holder keeps requests back, network wide, in the order posted.
+// holder makes the requests of a network wait, in the order in which they were posted.
 type holder struct {
 	on atomic.Bool
 
 	mu    sync.Mutex
-	order []*queuePair // whose oldest held request is next
+	order []*queuePair // an entry for each waiting request; the first one's oldest is next
 }
 
-// Hold makes posted send requests wait in their queues, as they do on a slow
-// network, until Step or Release lets them run. It is how a test sees requests
-// outstanding, flushed and overtaken by events, and how a simulation decides
-// when something moves.
+// Hold makes posted send requests wait in their queues, as on a slow network, until Step or
+// Release runs them. Tests use it to have requests outstanding while something else happens,
+// and simulations to decide when data moves.
 func (n *Network) Hold() { n.hold.on.Store(true) }
 
-// Step runs the oldest request that waits and reports whether there was one.
+// Step runs the oldest waiting request. It returns false if there is none.
 func (n *Network) Step() bool {
 	for {
 		n.hold.mu.Lock()
@@ -35,7 +34,7 @@ func (n *Network) Step() bool {
 		n.hold.mu.Unlock()
 
 		l := q.lock()
-		if len(q.waiting) == 0 { // flushed in the meantime
+		if len(q.waiting) == 0 { // flushed meanwhile
 			l.UnlockNotify()
 			continue
 		}
@@ -47,17 +46,17 @@ func (n *Network) Step() bool {
 	}
 }
 
-// Release ends Hold and runs all that waits. Posts made meanwhile by others join
-// behind or run at once; on one connection order is kept either way. Step and
-// Release are for one goroutine at a time.
+// Release ends Hold and runs all waiting requests. Requests that other goroutines post
+// meanwhile wait behind them or run at once; in both cases the requests of a connection run
+// in order. Only one goroutine at a time may call Step and Release.
 func (n *Network) Release() {
 	n.hold.on.Store(false)
 	for n.Step() {
 	}
 }
 
-// enqueue takes a request over if it has to wait: behind the network's hold, or behind
-// others of its queue that still do. The link of q is locked.
+// enqueue copies a request that has to wait, because of Hold or behind others of its queue.
+// It returns false if the request can run now. The link of q is locked.
 func (h *holder) enqueue(q *queuePair, r *soft.Request) bool {
 	if !h.on.Load() && len(q.waiting) == 0 {
 		return false

@@ -5,14 +5,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// link is the lock of a connection. A queue pair has one of its own until it
-// connects; then it takes over its peer's.
+// link is the lock of a connection. A queue pair has a link of its own until Accept connects
+// it, and then that of its peer.
 type link struct {
 	soft.Mutex
-	number uint32 // order among links
+	number uint32 // two links are locked in the order of their numbers
 }
 
-// lock locks the link of a queue pair, which may change while one waits for it.
+// lock locks and returns the link of a queue pair, which may change while lock waits.
 func (q *queuePair) lock() *link {
 	for {
 		l := q.link.Load()
@@ -24,7 +24,7 @@ func (q *queuePair) lock() *link {
 	}
 }
 
-// lockTwo locks the links of two queue pairs that are not connected to each
+// lockTwo locks and returns the links of two queue pairs that are not connected to each
 // other, the lower number first.
 func lockTwo(a, b *queuePair) (la, lb *link) {
 	for {
@@ -47,8 +47,8 @@ func lockTwo(a, b *queuePair) (la, lb *link) {
 	}
 }
 
-// end takes a queue pair and, if it is connected, its peer to StateError and
-// flushes both. The link is locked. The two errors say why, for each of them.
+// end moves a queue pair and its peer, if it is connected, to StateError and flushes both.
+// own and peers are their errors. The link is locked.
 func (l *link) end(q *queuePair, own, peers error) {
 	l.endOne(q, own)
 	if q.peer != nil {

@@ -15,7 +15,7 @@ type listener struct {
 	queue chan *connRequest
 	done  chan struct{}
 
-	mu     sync.Mutex // so that nothing enters the queue after it was emptied
+	mu     sync.Mutex // held to add to the queue: after Close has emptied it, nothing is added
 	closed bool
 }
 
@@ -59,7 +59,7 @@ func (l *listener) Close() error {
 	}
 }
 
-// offer queues a request; false if the listener is closed or has too many.
+// offer queues a request. It returns false if the listener is closed or its backlog is full.
 func (l *listener) offer(r *connRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,26 +12,27 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Config configures a Network. nil or zero fields are the defaults.
+// Config configures a Network.
 type Config struct {
-	// Rand seeds the handles of each device, 16 bytes when it is opened;
-	// default crypto/rand. A deterministic source makes handles reproducible,
-	// and guessable: for tests only.
+	// Rand is the source of the seed of each device's handles, 16 bytes when the device is
+	// opened. If nil, the default is crypto/rand. Other sources are for tests only: they
+	// make handles that a peer can guess.
 	Rand io.Reader
 
-	// AllocOnly makes devices as kernel providers are: they register memory of
-	// ProtectionDomain.Alloc only (DeviceAttributes.HeapMemory is false).
+	// AllocOnly makes devices register only memory of ProtectionDomain.Alloc, as kernel
+	// providers do (DeviceAttributes.HeapMemory is false).
 	AllocOnly bool
 
-	// NoRemoteInvalidate makes devices that refuse SendWithInvalidate
-	// (DeviceAttributes.RemoteInvalidate is false), in both directions.
+	// NoRemoteInvalidate makes devices refuse SendWithInvalidate in both directions
+	// (DeviceAttributes.RemoteInvalidate is false).
 	NoRemoteInvalidate bool
 
-	// Backlog is how many connection requests may wait at a listener; default 128.
+	// Backlog is the largest number of connection requests that wait at a listener. If
+	// zero or negative, the default is 128. Further requests are refused.
 	Backlog int
 }
 
-// Network is a fabric: devices opened on it reach each other's listeners.
+// Network is a fabric: devices opened on it can connect to each other's listeners.
 type Network struct {
 	cfg     Config        // with the defaults filled in
 	numbers atomic.Uint32 // queue pair numbers and lock order of links
@@ -42,7 +43,7 @@ type Network struct {
 	hold holder
 }
 
-// New makes a network; cfg may be nil.
+// New returns a network. A nil cfg means the defaults.
 func New(cfg *Config) *Network {
 	n := &Network{listeners: make(map[string]*listener)}
 	if cfg != nil {
@@ -57,9 +58,9 @@ func New(cfg *Config) *Network {
 	return n
 }
 
-// Open opens a device, named in logs and as the remote address peers see. attrs
-// lowers its limits: zero fields keep their default, a negative number means
-// none; nil keeps all. HeapMemory and RemoteInvalidate are as Config says.
+// Open opens a device. Its name is used in logs, and as the remote address that peers see.
+// attrs lowers its limits: a zero field keeps its default, and a negative one sets the limit
+// to none. A nil attrs keeps all. Config sets HeapMemory and RemoteInvalidate.
 func (n *Network) Open(name string, attrs *verbs.DeviceAttributes) (*Device, error) {
 	a, err := attributes(name, attrs)
 	if err != nil {
@@ -87,7 +88,7 @@ func (n *Network) listen(ctx context.Context, l *listener) error {
 	return nil
 }
 
-// unlisten gives a listener's name back.
+// unlisten removes a listener's name.
 func (n *Network) unlisten(l *listener) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +97,7 @@ func (n *Network) unlisten(l *listener) {
 	}
 }
 
-// find gives the listener at an address, or nil.
+// find returns the listener at an address, or nil.
 func (n *Network) find(addr string) *listener {
 	n.mu.Lock()
 	defer n.mu.Unlock()

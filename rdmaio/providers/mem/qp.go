@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// queuePair implements verbs.QueuePair. Its link guards what is not atomic.
+// queuePair implements verbs.QueuePair. Its link guards all fields that are not atomic.
 type queuePair struct {
 	soft.QueuePair
 	dev *Device
@@ -16,8 +16,8 @@ type queuePair struct {
 	link  atomic.Pointer[link]
 	state atomic.Uint32 // verbs.QPState; written under the link
 	err   error
-	peer  *queuePair    // from StateConnected on
-	abort chan struct{} // closed when Dial must give up
+	peer  *queuePair    // set from StateConnected on
+	abort chan struct{} // closed to make Dial give up
 	depth int           // negotiated initiator depth
 
 	waiting []soft.Request // posted while the network is on hold
@@ -49,8 +49,8 @@ func (q *queuePair) Err() error {
 	return q.err
 }
 
-// Disconnect implements verbs.QueuePair. A copy in progress holds the link,
-// so none is left when the link was had.
+// Disconnect implements verbs.QueuePair. Copies are made with the link locked, so none is in
+// progress when it has locked the link.
 func (q *queuePair) Disconnect() error {
 	return q.DisconnectFor(verbs.ReasonDone)
 }
@@ -89,5 +89,5 @@ func (q *queuePair) Removed() {
 	l.UnlockNotify()
 }
 
-// Interrupt implements soft.Owner. A copy waits for nobody.
+// Interrupt implements soft.Owner. It does nothing: a copy never waits.
 func (q *queuePair) Interrupt() {}

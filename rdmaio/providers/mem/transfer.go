@@ -7,10 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// execute carries a request out. The link is locked and q connected. Requests
-// run to their end one after the other: Writes are in place before a later Send
-// (R4), there is never more than one Read outstanding (R14), and a fence has
-// nothing to wait for.
+// execute carries out a request. The link is locked and q connected. Each request runs to
+// its end before the next: Writes are in place before a later Send (R4), at most one Read is
+// outstanding (R14), and a fence has nothing to wait for.
 func (l *link) execute(q *queuePair, r *soft.Request) {
 	switch r.Opcode {
 	case verbs.Send, verbs.SendWithInvalidate:
@@ -32,7 +31,7 @@ func (l *link) execute(q *queuePair, r *soft.Request) {
 func (l *link) send(q *queuePair, r *soft.Request) {
 	p := q.peer
 	if p.rqCount == 0 {
-		l.fail(q, r, verbs.StatusRNRRetryExceeded, fmt.Sprintf("message of %d bytes, but the receiver has no Receive posted", r.Total))
+		l.fail(q, r, verbs.StatusRNRRetryExceeded, fmt.Sprintf("message of %d bytes, but the peer has no Receive posted", r.Total))
 		return
 	}
 	to := &p.rq[p.rqHead]
@@ -63,16 +62,16 @@ func (l *link) send(q *queuePair, r *soft.Request) {
 	to.sgl.Unpin()
 	r.SGL.Unpin()
 	if r.Opcode == verbs.SendWithInvalidate {
-		p.PD.InvalidateKey(r.Invalidate) // the owner may have been faster since: as good
+		p.PD.InvalidateKey(r.Invalidate) // or the region's owner has done it meanwhile
 	}
 	l.completeRecv(p, wc, r.Flags&verbs.SendSolicited != 0)
 	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 }
 
-// access carries out a Write or a Read. All of it is checked before a byte
-// moves (RFC 5042 §6.2.1, §6.3.1; R9, R290).
+// access carries out a Write or a Read. It checks the whole range before it copies the first
+// byte (RFC 5042 §6.2.1, §6.3.1; R9, R290).
 func (l *link) access(q *queuePair, r *soft.Request, need verbs.Access) {
-	if r.Total == 0 { // names no byte, so the key is not looked at
+	if r.Total == 0 { // the range has no bytes, so the key is not checked
 		q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 		return
 	}
@@ -104,7 +103,7 @@ func (l *link) access(q *queuePair, r *soft.Request, need verbs.Access) {
 	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 }
 
-// fail completes a request with an error and breaks the connection at both ends.
+// fail completes a request with an error and ends the connection at both ends.
 func (l *link) fail(q *queuePair, r *soft.Request, status verbs.Status, what string) {
 	q.CompleteSend(&l.Mutex, r, status)
 	own := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.WRID, q.Num(), what, status.Err())
@@ -112,7 +111,7 @@ func (l *link) fail(q *queuePair, r *soft.Request, status verbs.Status, what str
 	l.end(q, own, peers)
 }
 
-// scatter copies a message from one list to another that is long enough.
+// scatter copies a message from one list to another, which is at least as long.
 func scatter(to, from soft.List) {
 	i, at := 0, 0 // next byte of to
 	for f := range from {

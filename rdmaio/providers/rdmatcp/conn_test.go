@@ -312,7 +312,7 @@ func TestConfig(t *testing.T) {
 	}
 	broken := errors.New("no entropy")
 	if _, err := rdmatcp.Open(&rdmatcp.Config{Rand: iotest.ErrReader(broken)}); !errors.Is(err, broken) {
-		t.Errorf("no randomness: %v", err)
+		t.Errorf("Rand fails: %v", err)
 	}
 }
 

@@ -2,7 +2,8 @@
 
 package soft
 
-// aligned gives size bytes of whole, which has align-1 more, and where they begin.
+// aligned returns the first size bytes of whole from at on that begin at a multiple of
+// align. whole has align-1 bytes to spare.
 func aligned(whole []byte, at, size int) []byte {
 	at += int(-address(whole[at:]) & (align - 1))
 	return whole[at : at+size : at+size]

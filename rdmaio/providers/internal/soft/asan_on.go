@@ -9,8 +9,8 @@ package soft
 // static void allow(unsigned char *at, size_t n) { __asan_unpoison_memory_region(at, n); }
 import "C"
 
-// forbid makes every use of b fail, until allow. The tag asan is the go
-// command's own: -asan sets it, which needs a C compiler anyway.
+// forbid makes AddressSanitizer report every access to b, until allow. The go command's
+// flag -asan sets the tag asan, and needs a C compiler anyway.
 func forbid(b []byte) {
 	if len(b) > 0 {
 		C.forbid((*C.uchar)(&b[0]), C.size_t(len(b)))

@@ -16,8 +16,8 @@ type CompletionQueue struct {
 	closed atomic.Bool // written with mu held
 
 	mu       sync.Mutex
-	users    int // queue pairs, each counted for every queue role
-	reserved int // entries promised to them
+	users    int // send queues and receive queues that complete here
+	reserved int // entries reserved for them
 	orphans  int // completions of closed queue pairs
 	ring     []entry
 	head     int
@@ -43,8 +43,8 @@ type entry struct {
 	sends int32      // entries of the send queue; 0 means one of the receive queue
 }
 
-// reserve takes entries for a queue pair, so that its completions always have
-// room (RFC 5042 §6.4.3.2).
+// reserve reserves n entries for a work queue, so that its completions never overflow the
+// completion queue (RFC 5042 §6.4.3.2).
 func (cq *CompletionQueue) reserve(n int) error {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
@@ -52,15 +52,15 @@ func (cq *CompletionQueue) reserve(n int) error {
 		return fmt.Errorf("completion queue: %w", verbs.ErrClosed)
 	}
 	if left := len(cq.ring) - cq.reserved - cq.orphans; n > left {
-		return fmt.Errorf("completion queue of %d entries has %d unreserved, queue pair needs %d: %w", len(cq.ring), left, n, verbs.ErrQueueFull)
+		return fmt.Errorf("completion queue of %d entries has %d that are not reserved, the queue pair needs %d: %w", len(cq.ring), left, n, verbs.ErrQueueFull)
 	}
 	cq.reserved += n
 	cq.users++
 	return nil
 }
 
-// unreserve takes a reservation back; completions left behind by q count on their
-// own.
+// unreserve releases n entries that q has reserved. Completions of q that are still in the
+// queue keep theirs.
 func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 	cq.mu.Lock()
 	defer cq.mu.Unlock()
@@ -74,8 +74,8 @@ func (cq *CompletionQueue) unreserve(q *QueuePair, n int) {
 	}
 }
 
-// push adds a completion and reports whether notify is due. The reservation
-// of its queue pair makes sure that there is room.
+// push adds a completion and reports whether the caller must notify. The reservation of its
+// queue pair guarantees a free entry.
 func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	cq.mu.Lock()
 	i := cq.head + cq.count
@@ -92,7 +92,7 @@ func (cq *CompletionQueue) push(e entry, solicited bool) bool {
 	return wakes && cq.notify != nil
 }
 
-// fire runs the notification, unless the queue was closed since it became due.
+// fire calls notify, unless the queue was closed meanwhile.
 func (cq *CompletionQueue) fire() {
 	if !cq.closed.Load() {
 		cq.notify()
@@ -154,7 +154,7 @@ func (cq *CompletionQueue) Close() error {
 		return nil
 	}
 	if cq.users > 0 {
-		return fmt.Errorf("%s: close completion queue: %d queues of queue pairs use it: %w", cq.dev.provider, cq.users, verbs.ErrBusy)
+		return fmt.Errorf("%s: close completion queue: %d send and receive queues use it; close their queue pairs first: %w", cq.dev.provider, cq.users, verbs.ErrBusy)
 	}
 	cq.closed.Store(true)
 	cq.dev.cqs.Add(-1)

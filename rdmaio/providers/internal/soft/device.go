@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Device keeps the books of a provider's device.
+// Device holds the objects of a provider's device.
 type Device struct {
-	provider  string // begins the text of every error
+	provider  string // the start of every error's text
 	attrs     verbs.DeviceAttributes
 	addresses bool
 
@@ -24,7 +24,7 @@ type Device struct {
 
 	mu        sync.RWMutex
 	keys      keyGen
-	regions   map[uint32]*Region // by key; those without a remote right have none
+	regions   map[uint32]*Region // by key; regions without a remote right have none
 	queues    map[*QueuePair]Owner
 	listeners map[Listener]struct{}
 	removed   bool
@@ -33,35 +33,35 @@ type Device struct {
 
 // Config configures a Device.
 type Config struct {
-	Provider string // its package, for errors
+	Provider string // the provider's package, for errors
 	Attrs    verbs.DeviceAttributes
-	Rand     io.Reader // 16 bytes of it seed the keys
+	Rand     io.Reader // New reads 16 bytes from it to seed the keys
 
-	// Addresses makes the first byte of a region go by a number that is fresh
-	// on each registration, as in hardware; otherwise it goes by 0.
+	// Addresses makes the remote address of a region's first byte a new random number at
+	// each registration, as with hardware. Otherwise it is 0.
 	Addresses bool
 }
 
-// Owner is the queue pair of a provider.
+// Owner is a provider's queue pair.
 type Owner interface {
 	// Removed ends the connection with verbs.ErrDeviceRemoved.
 	Removed()
 
-	// Interrupt interrupts what holds pins while it waits for the peer.
+	// Interrupt makes goroutines that hold pins while they wait for the peer release them.
 	Interrupt()
 }
 
-// Listener is the listener of a provider.
+// Listener is a provider's listener.
 type Listener interface {
-	// Close is idempotent and calls Device.Unlisten.
+	// Close closes the listener and calls Device.Unlisten. It is idempotent.
 	Close() error
 }
 
-// New makes the books of a device.
+// New returns a device without objects.
 func New(cfg Config) (*Device, error) {
 	var seed [16]byte
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
-		return nil, fmt.Errorf("%s: device %s: no randomness for keys: %w", cfg.Provider, cfg.Attrs.Name, err)
+		return nil, fmt.Errorf("%s: device %s: read %d random bytes for keys: %w", cfg.Provider, cfg.Attrs.Name, len(seed), err)
 	}
 	return &Device{
 		provider: cfg.Provider, attrs: cfg.Attrs, addresses: cfg.Addresses, keys: newKeyGen(seed),
@@ -101,10 +101,10 @@ func (d *Device) Resources() verbs.Resources {
 	return r
 }
 
-// Close closes the books, if nothing is in them.
+// Close closes the device. It fails if any object of the device is left.
 func (d *Device) Close() error {
 	if r := d.Resources(); r != (verbs.Resources{}) {
-		return fmt.Errorf("%s: close device %s: %+v left: %w%v", d.provider, d.attrs.Name, r, verbs.ErrBusy, &d.ledger)
+		return fmt.Errorf("%s: close device %s: %+v left, close these first: %w%v", d.provider, d.attrs.Name, r, verbs.ErrBusy, &d.ledger)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +112,8 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Remove closes listeners, ends connections in the order of their queue pairs,
-// and refuses what is new.
+// Remove closes all listeners, ends all connections in the order of their queue pair
+// numbers, and makes the device refuse to create objects.
 func (d *Device) Remove() {
 	d.mu.Lock()
 	d.removed = true
@@ -132,7 +132,7 @@ func (d *Device) Remove() {
 	}
 }
 
-// Usable refuses new objects on a device that is gone.
+// Usable returns an error if the device is removed or closed.
 func (d *Device) Usable() error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -149,7 +149,7 @@ func (d *Device) usable() error {
 	return nil
 }
 
-// Listen enters a listener, if the device is not gone.
+// Listen registers a listener. It fails if the device is removed or closed.
 func (d *Device) Listen(l Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,7 +161,7 @@ func (d *Device) Listen(l Listener) error {
 	return nil
 }
 
-// Unlisten strikes a listener out.
+// Unlisten unregisters a listener.
 func (d *Device) Unlisten(l Listener) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,16 +169,16 @@ func (d *Device) Unlisten(l Listener) {
 	d.ledger.remove(l)
 }
 
-// Region finds a region by key; nil if there is none.
+// Region returns the region with a key, or nil.
 func (d *Device) Region(key uint32) *Region {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.regions[key]
 }
 
-// replaceKey strikes a region's old key out and, if it has a use for one, gives it a
-// fresh key and address. When all keys have been used once, those still in use
-// are passed over.
+// replaceKey removes a region's old key. It returns a fresh key and address if the region
+// has a remote right, else zeros. After all keys have been used once, it skips those that
+// are in use.
 func (d *Device) replaceKey(mr *Region, old uint32) (key uint32, base uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,25 +1,25 @@
-// Package soft is what the providers without hardware have in common: the
-// device's books, protection domains, regions behind a table of keys that nobody
-// can guess, the checks before a byte moves, completion queues, and the lock
-// that runs notifications when it is free. How bytes move is the provider's.
+// Package soft is the common part of the providers without hardware: the objects of a
+// device, protection domains, memory regions with unguessable keys, the checks before a
+// byte moves, completion queues, and a lock that runs notifications after it is unlocked.
+// A provider that uses it only has to move the bytes.
 //
-// A provider's device has a Device inside, its queue pairs have a QueuePair
-// inside, and its protection domain is a Domain with a CreateQP.
+// The provider's device has a Device as a field. Its protection domain embeds a Domain and
+// adds CreateQP. Its queue pair embeds a QueuePair.
 //
 // # Pins
 //
-// Whoever touches registered memory pins the Element first and unpins it when
-// done. A pin fails if the registration that the element means has ended, and
-// the end of a registration waits for the pins to go. So it is short: a pin may
-// wait for a peer only if Owner.Interrupt makes it end.
+// Code pins an Element before it accesses registered memory, and unpins it afterwards. A
+// pin fails if the registration of the element has ended. Invalidate and Deregister end the
+// registration, and then wait until its pins are gone. Pins are therefore short: code that
+// holds a pin may wait for a peer only if Owner.Interrupt ends that wait.
 //
 // # Checked memory
 //
-// Builds with the race detector, with AddressSanitizer or with the tags memcheck
-// and memguard watch over the memory of Alloc: see ladder.go.
+// Builds with the race detector, with AddressSanitizer, or with the tags memcheck or
+// memguard check the memory of Alloc: see ladder.go.
 //
 // # Locks
 //
-// In this order: a Mutex (the provider's lock), Domain, Region, Device,
+// Locks are taken in this order: a Mutex (the provider's lock), Domain, Region, Device,
 // CompletionQueue. Notifications run with none of them held.
 package soft

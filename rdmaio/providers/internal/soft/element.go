@@ -6,15 +6,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Element is a checked range of a region, as it was registered then.
+// Element is a checked range of one registration of a region.
 type Element struct {
 	Region       *Region
 	Off, Len     int
-	registration uint64 // of Region, when it was checked
+	registration uint64 // the registration that was checked
 }
 
-// Pin keeps the bytes in place until Unpin; false if the registration that was
-// checked has ended.
+// Pin keeps the registration from ending until Unpin. It returns false if the registration
+// that was checked has ended.
 func (e *Element) Pin() bool {
 	for {
 		u := e.Region.loadUse()
@@ -27,14 +27,14 @@ func (e *Element) Pin() bool {
 	}
 }
 
-// Unpin ends a use of the bytes.
+// Unpin releases the pin.
 func (e *Element) Unpin() { e.Region.Unpin() }
 
-// Unpin ends a use of bytes of the region, for one pinned element.
+// Unpin releases the pin of one element of the region.
 func (mr *Region) Unpin() {
 	if u := use(mr.use.Add(^uint64(usePin - 1))); (!u.valid() || u.redirecting()) && u.pins() == 0 {
-		mr.mu.Lock()                  // a waiter has seen the last pin and is asleep, or will not see it
-		if mr.loadUse().pins() == 0 { // else they may be those that a later Redirect waits for
+		mr.mu.Lock()                  // a waiter is now in Wait, or has not looked at the pins yet
+		if mr.loadUse().pins() == 0 { // otherwise a later Redirect may wait for the pins
 			mr.use.And(^uint64(useRedirecting))
 		}
 		mr.idle.Broadcast()
@@ -42,10 +42,11 @@ func (mr *Region) Unpin() {
 	}
 }
 
-// Bytes gives the memory of a pinned element.
+// Bytes returns the memory of a pinned element.
 func (e *Element) Bytes() []byte { return e.Region.bytes()[e.Off : e.Off+e.Len] }
 
-// Overlaps reports whether two elements that still are valid share a byte.
+// Overlaps reports whether two elements share a byte. It returns false if the registration
+// of either has ended.
 func (e *Element) Overlaps(o *Element) bool {
 	if !e.Pin() {
 		return false
@@ -62,7 +63,7 @@ func (e *Element) Overlaps(o *Element) bool {
 // List is the checked form of a scatter/gather list.
 type List []Element
 
-// Pin pins every element, or none.
+// Pin pins every element. It returns false, and pins none, if a registration has ended.
 func (l List) Pin() bool {
 	for i := range l {
 		if !l[i].Pin() {
@@ -80,7 +81,7 @@ func (l List) Unpin() {
 	}
 }
 
-// Pieces appends the slices that bytes off to off+n of a pinned list are in.
+// Pieces appends the slices that hold bytes off to off+n of a pinned list.
 func (l List) Pieces(to [][]byte, off, n int) [][]byte {
 	for i := range l {
 		b := l[i].Bytes()
@@ -103,9 +104,9 @@ func (l List) Pieces(to [][]byte, off, n int) [][]byte {
 	return to
 }
 
-// Check appends the checked form of a request's list to to and adds up its
-// length. At most limit elements and longest bytes are allowed, and each region
-// must grant need.
+// Check appends the checked form of a request's list to to, and returns the sum of its
+// lengths. It allows at most limit elements and longest bytes, and each region must have
+// the rights need.
 func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs.Access) (List, int, error) {
 	if len(sgl) > limit {
 		return to, 0, fmt.Errorf("%d elements, limit is %d: %w", len(sgl), limit, verbs.ErrInvalidWR)
@@ -125,7 +126,7 @@ func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs
 			return to, 0, fmt.Errorf("element %d: %w", i, err)
 		}
 		if e.Length > longest-total {
-			return to, 0, fmt.Errorf("element %d brings the message to more than %d bytes: %w", i, longest, verbs.ErrTooLarge)
+			return to, 0, fmt.Errorf("element %d makes the message longer than %d bytes: %w", i, longest, verbs.ErrTooLarge)
 		}
 		total += e.Length
 		to = append(to, el)
@@ -133,14 +134,13 @@ func (pd *Domain) Check(to List, sgl []verbs.SGE, limit, longest int, need verbs
 	return to, total, nil
 }
 
-// check says what is wrong with a local element now, and notes which
-// registration it means.
+// check checks a local element and records the registration that it belongs to.
 func (e *Element) check(need verbs.Access) error {
 	mr := e.Region
 	u := mr.loadUse()
 	size, access := int(mr.size.Load()), mr.Access()
 	switch {
-	case !u.valid() || !mr.loadUse().same(u): // or it ended while we looked
+	case !u.valid() || !mr.loadUse().same(u): // or it ended since loadUse
 		return fmt.Errorf("region is %v: %w", mr.State(), verbs.ErrAccess)
 	case e.Off < 0 || e.Len < 0 || e.Off > size || e.Len > size-e.Off:
 		return fmt.Errorf("offset %d and length %d are not within the %d bytes of the region: %w", e.Off, e.Len, size, verbs.ErrInvalidWR)

@@ -9,8 +9,8 @@ const (
 	freedBytes = 1 << 20 // of freed memory of a domain, at most
 )
 
-// heap makes the memory of Alloc with zones around it, and keeps freed memory
-// for a while to see whether somebody still writes to it.
+// heap allocates the memory of Alloc between two zones, and keeps freed memory for a while.
+// It detects writes to both.
 type heap struct {
 	blocks map[*byte]*block
 	freed  []*block // freed, oldest first
@@ -42,7 +42,7 @@ func (h *heap) alloc(size int) ([]byte, error) {
 func (b *block) before() []byte { return b.whole[:b.at] }
 func (b *block) behind() []byte { return b.whole[b.at+len(b.buf):] }
 
-// free takes a buffer of alloc's back.
+// free frees a buffer of alloc.
 func (h *heap) free(buf []byte) {
 	b := h.blocks[&buf[0]]
 	delete(h.blocks, &buf[0])
@@ -73,7 +73,7 @@ func (h *heap) dropOldest() {
 	}
 }
 
-// close checks what is set aside.
+// close checks all freed memory.
 func (h *heap) close() {
 	for len(h.freed) > 0 {
 		h.dropOldest()

@@ -11,8 +11,8 @@ const freedBytes = 64 << 20 // of address space of a domain's freed memory, at m
 
 var page = syscall.Getpagesize()
 
-// heap maps the memory of Alloc, up to the end of its last page, between pages
-// that cannot be touched. Freed memory cannot be touched either.
+// heap maps the memory of Alloc between inaccessible pages, the buffer at the end of its
+// last page. Freed memory is inaccessible too.
 type heap struct {
 	blocks map[*byte]*block
 	freed  [][]byte // freed mappings, oldest first
@@ -20,7 +20,7 @@ type heap struct {
 }
 
 type block struct {
-	mapping, slack []byte // slack: what alignment leaves behind the buffer
+	mapping, slack []byte // slack: the bytes behind the buffer, because of its alignment
 	size           int
 	origin         origin
 }
@@ -47,7 +47,7 @@ func (h *heap) alloc(size int) ([]byte, error) {
 	return buf, nil
 }
 
-// free takes a buffer of alloc's back.
+// free frees a buffer of alloc.
 func (h *heap) free(buf []byte) {
 	b := h.blocks[&buf[0]]
 	delete(h.blocks, &buf[0])

@@ -2,11 +2,11 @@
 
 package soft
 
-// heap makes the memory of Alloc: here without any check.
+// heap allocates the memory of Alloc, without checks.
 type heap struct{}
 
 func (*heap) alloc(size int) ([]byte, error) {
-	b := make([]byte, size, (size+align-1)&^(align-1)) // which the Go heap aligns, but does not promise to
+	b := make([]byte, size, (size+align-1)&^(align-1)) // aligned by today's Go heap
 	if address(b)%align == 0 {
 		return b[:size:size], nil
 	}

@@ -6,18 +6,18 @@ import (
 	"encoding/binary"
 )
 
-// keyGen makes keys: the numbers 1, 2, 3, ... enciphered by a secret permutation
-// of the 32-bit numbers, a Feistel network with AES as its round function. So a
-// key comes back only after all others were used, and who has seen some cannot
-// tell the next (R301; RFC 5042 §6.1.1).
+// keyGen generates keys: the numbers 1, 2, 3, ... enciphered by a secret permutation of the
+// 32-bit numbers, a Feistel network with AES as its round function. A key is used again
+// only after all others, and earlier keys do not help to guess the next (R301; RFC 5042
+// §6.1.1).
 type keyGen struct {
 	block   cipher.Block
 	counter uint64
-	in, out [aes.BlockSize]byte // here, for the interface call makes them escape
+	in, out [aes.BlockSize]byte // fields, because the interface call makes them escape
 }
 
-// feistelRounds is twice what the permutation's proof asks for, the halves
-// being small.
+// feistelRounds is twice the number that the proof of the permutation requires, because the
+// halves are small.
 const feistelRounds = 8
 
 func newKeyGen(seed [16]byte) keyGen {
@@ -28,7 +28,7 @@ func newKeyGen(seed [16]byte) keyGen {
 	return keyGen{block: block}
 }
 
-// next gives a fresh key, never 0.
+// next returns a fresh key, never 0.
 func (g *keyGen) next() (key uint32) {
 	for key == 0 {
 		g.counter++
@@ -37,9 +37,9 @@ func (g *keyGen) next() (key uint32) {
 	return key
 }
 
-// address gives the number that the first byte of the region with the last key
-// goes by: a multiple of 4096 below 2^47, like an address in a process, and as
-// unrelated.
+// address returns the remote address of the first byte of the region with the last key: a
+// multiple of 4096 below 2^47, as the addresses of a process are, and as hard to relate to
+// other regions.
 func (g *keyGen) address() uint64 {
 	g.encipher(0xff, g.counter)
 	return binary.BigEndian.Uint64(g.out[:]) & (1<<47 - 1) &^ 4095
@@ -54,7 +54,7 @@ func (g *keyGen) permute(v uint32) uint32 {
 	return uint32(left)<<16 | uint32(right)
 }
 
-// encipher sets out; use keeps the rounds and the addresses apart.
+// encipher sets out to the enciphered v. use distinguishes the rounds and the addresses.
 func (g *keyGen) encipher(use byte, v uint64) {
 	g.in[0] = use
 	binary.BigEndian.PutUint64(g.in[8:], v)

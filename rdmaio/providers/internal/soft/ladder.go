@@ -1,20 +1,20 @@
 package soft
 
-// The ladder of checks on memory of Alloc. Each step finds what those before it
-// miss, at a price; a build without the tags named here has none but the first.
+// The ladder of checks of the memory of Alloc. Each step finds errors that those before it
+// miss, at a price. A build without the tags named here has step 0 only.
 //
-//	0  always              keys, rights, ranges, pins: what a peer may do at all
-//	1  race                Go heap, so the race detector sees a use of bytes that are the other side's
-//	3  race, asan,         zones before and behind each buffer, checked by Free; freed memory is
-//	   memcheck            filled with poison and set aside, and checked when given back or at Close
-//	4  memguard (Linux)    pages that fault before and behind each buffer, and in place of a freed one
-//	5  asan                AddressSanitizer is told of the zones and of freed memory: reads count too
+//	0  always              keys, rights, ranges and pins: the accesses that a peer may make
+//	1  race                Go heap: the race detector sees accesses to bytes of the other side
+//	3  race, asan,         zones before and behind each buffer, checked by Free; freed memory
+//	   memcheck            is poisoned and kept, and checked when it is dropped or at Close
+//	4  memguard (Linux)    pages that fault before and behind each buffer, and for a freed one
+//	5  asan                AddressSanitizer checks zones and freed memory: finds reads too
 //
-// The same builds note who made each object of a device: see ledger.
+// The same builds record the stack that created each object of a device: see ledger.
 //
-// Step 2, a word of the heap that the race detector sees in place of mapped
-// memory, begins with a provider that maps memory. A check that fails panics: the
-// fault is in this program, and the stack of the Alloc is in the text.
+// Step 2, a word of the heap that the race detector sees in place of mapped memory, will
+// come with a provider that maps memory. A failed check panics, because the error is in
+// this program. The text has the stack of the Alloc.
 
-// align is the alignment of Alloc's memory, a promise of verbs.ProtectionDomain.
+// align is the alignment of the memory of Alloc, which verbs.ProtectionDomain promises.
 const align = 64

@@ -2,7 +2,7 @@
 
 package soft
 
-// ledger keeps nothing in builds that check nothing.
+// ledger records nothing in builds that do not check memory.
 type ledger struct{}
 
 func (*ledger) add(any)        {}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// ledger keeps, in builds that check memory, the stack that made each living
-// object of a device, for the error that names what is left.
+// ledger records, in builds that check memory, the stack that created each object of a
+// device. Device.Close adds those of the objects left to its error.
 type ledger struct {
 	mu   sync.Mutex
 	made map[any]origin
@@ -30,13 +30,13 @@ func (l *ledger) remove(object any) {
 	delete(l.made, object)
 }
 
-// String lists what is alive, in no order.
+// String lists the objects that are left, in no order.
 func (l *ledger) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b strings.Builder
 	for object, origin := range l.made {
-		fmt.Fprintf(&b, "\n%T made by%v", object, origin)
+		fmt.Fprintf(&b, "\n%T created by%v", object, origin)
 	}
 	return b.String()
 }

@@ -48,7 +48,7 @@ func TestLedger(t *testing.T) {
 			t.Fatalf("close: %v", err)
 		}
 		for _, kind := range alive {
-			named := strings.Contains(err.Error(), kind+" made by\n")
+			named := strings.Contains(err.Error(), kind+" created by\n")
 			expected := false
 			for _, w := range want {
 				expected = expected || w == kind

@@ -12,22 +12,26 @@ import (
 type Region struct {
 	pd *Domain
 
-	use    atomic.Uint64 // see use; written with mu held, but for the pins
-	size   atomic.Int64  // of buf, for who has no pin
+	use    atomic.Uint64 // see type use; mu is held to change more than the pins
+	size   atomic.Int64  // size of the memory, for code without a pin
 	access atomic.Uint32 // verbs.Access
 
 	mu    sync.Mutex
-	idle  sync.Cond // signalled when the pins fall to 0 on a region that is not valid, or moves
+	idle  sync.Cond // signaled when an invalid or redirecting region has no pins left
 	state verbs.MRState
-	bufs  [2][]byte // use says which of them it is; each is written with mu held, while nothing looks at it
+	bufs  [2][]byte // the memory is one of them, by useSecond; the other may change with mu held
 	key   uint32
 	base  uint64
 }
 
-// use is what everyone who touches the bytes looks at, in one word, so that
-// they need no lock: from the top the number of the registration, 21 bits that count
-// the pins, which are copies in progress, a bit that says which of bufs is meant, one that is set while Redirect waits
-// for a moment without pins, and one that is set while it is valid.
+// use is the state of a region that code needs to access its bytes, in one word, so that it
+// needs no lock:
+//
+//	bits 24 to 63   number of the registration
+//	bits 3 to 23    number of pins: copies in progress
+//	bit 2           the memory is bufs[1], not bufs[0]
+//	bit 1           Redirect waits for a moment without pins
+//	bit 0           the registration is valid
 type use uint64
 
 const (
@@ -43,12 +47,12 @@ func (u use) redirecting() bool    { return u&useRedirecting != 0 }
 func (u use) pins() int            { return int(u % useRegistration / usePin) }
 func (u use) registration() uint64 { return uint64(u / useRegistration) }
 
-// same reports whether that is the registration o, still valid if o was.
+// same reports whether u and o are of one registration, and equally valid.
 func (u use) same(o use) bool { return (u^o)&^(useRegistration-1-useValid) == 0 }
 
 func (mr *Region) loadUse() use { return use(mr.use.Load()) }
 
-// expire ends the registration. mr is locked.
+// expire ends the registration and waits for its pins. mr is locked.
 func (mr *Region) expire(state verbs.MRState) {
 	mr.state = state
 	mr.use.And(^uint64(useValid))
@@ -64,7 +68,7 @@ func (mr *Region) Bytes() []byte {
 	return mr.bytes()
 }
 
-// bytes is the memory that the region stands for now. A caller without the lock has a pin.
+// bytes returns the region's memory. mr is locked, or the caller has a pin.
 func (mr *Region) bytes() []byte {
 	if mr.loadUse()&useSecond != 0 {
 		return mr.bufs[1]
@@ -72,7 +76,7 @@ func (mr *Region) bytes() []byte {
 	return mr.bufs[0]
 }
 
-// reachable returns the memory that an access may touch: none of an invalid region, once its copies have ended.
+// reachable returns the memory that may be accessed: none of an invalid region without pins.
 func (mr *Region) reachable() []byte {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
@@ -117,15 +121,15 @@ func (mr *Region) Invalidate() error {
 	return nil
 }
 
-// Redirect implements verbs.Redirector. Pins that begin from now on are of the new memory, so that the old one is free
-// at the first moment without a pin.
+// Redirect implements verbs.Redirector. New pins are of the new memory, so the old memory is
+// free at the first moment without a pin.
 func (mr *Region) Redirect(buf []byte) error {
 	if err := mr.pd.checkBuffer(buf, mr.Access()); err != nil {
 		return err
 	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	for mr.loadUse().redirecting() { // another goroutine is at it
+	for mr.loadUse().redirecting() { // by another goroutine
 		mr.idle.Wait()
 	}
 	switch {
@@ -133,7 +137,7 @@ func (mr *Region) Redirect(buf []byte) error {
 		return fmt.Errorf("%s: redirect: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
 	case len(buf) != len(mr.bytes()):
 		return fmt.Errorf("%s: redirect: %d bytes, the region has %d: %w", mr.pd.dev.provider, len(buf), len(mr.bytes()), verbs.ErrInvalidValue)
-	case mr.state != verbs.MRValid: // the peer ended it: nothing reaches the memory
+	case mr.state != verbs.MRValid: // invalidated by the peer: nothing can access the memory
 		return nil
 	}
 	to := 1
@@ -163,8 +167,8 @@ func (mr *Region) Redirect(buf []byte) error {
 	return nil
 }
 
-// InvalidateKey ends a region of the domain that key names; false if there is
-// none, or no longer.
+// InvalidateKey invalidates the region of the domain that has the key. It returns false if
+// there is no valid one.
 func (pd *Domain) InvalidateKey(key uint32) bool {
 	mr := pd.dev.Region(key)
 	if mr == nil || mr.pd != pd {
@@ -179,8 +183,8 @@ func (pd *Domain) InvalidateKey(key uint32) bool {
 	return true
 }
 
-// waitForPins waits for the copies in progress. One that waits for the peer is
-// interrupted, so it ends. mr is locked, and unlocked for a moment.
+// waitForPins waits for the copies in progress, and interrupts those that wait for a peer.
+// mr is locked, and unlocked in between.
 func (mr *Region) waitForPins() {
 	ended := mr.loadUse()
 	if ended.pins() == 0 {
@@ -189,7 +193,8 @@ func (mr *Region) waitForPins() {
 	mr.mu.Unlock()
 	mr.pd.interrupt()
 	mr.mu.Lock()
-	for u := mr.loadUse(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.loadUse() { // else they are the next one's
+	// Pins of another registration belong to one that was made meanwhile.
+	for u := mr.loadUse(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.loadUse() {
 		mr.idle.Wait()
 	}
 }
@@ -206,11 +211,11 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 	return mr.renew(buf, access)
 }
 
-// renew makes an invalid region valid with a fresh key.
+// renew makes an invalid region valid, with a fresh key.
 func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
-	for mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // another goroutine's Invalidate is waiting for them too
+	for mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // an Invalidate waits for them too
 		mr.idle.Wait()
 	}
 	switch mr.state {
@@ -224,7 +229,8 @@ func (mr *Region) renew(buf []byte, access verbs.Access) error {
 	mr.access.Store(uint32(access))
 	mr.key, mr.base = mr.pd.dev.replaceKey(mr, mr.key)
 	mr.bufs = [2][]byte{buf}
-	mr.use.Store(uint64(mr.loadUse()/useRegistration+1)*uint64(useRegistration) | uint64(useValid)) // last: now it may be pinned
+	// Set last: from here on the region can be pinned.
+	mr.use.Store(uint64(mr.loadUse()/useRegistration+1)*uint64(useRegistration) | uint64(useValid))
 	return nil
 }
 
@@ -250,8 +256,8 @@ func (mr *Region) Deregister() error {
 	return nil
 }
 
-// Remote gives the range that a peer names as an element, still to be pinned;
-// the reason says what is wrong with it (RFC 5042 §6.2.1, §6.3; R9).
+// Remote checks the range that a peer names and returns it as an element, not pinned. If
+// the check fails, reason says why (RFC 5042 §6.2.1, §6.3; R9).
 func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e Element, reason string) {
 	mr := pd.dev.Region(key)
 	if mr == nil {
@@ -262,14 +268,15 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	if reason := mr.refusal(pd, key, need); reason != "" {
 		return e, reason
 	}
-	off, size := addr-mr.base, uint64(len(mr.bytes())) // an address before the base wraps to far behind the end
+	// An address below base wraps to a large offset.
+	off, size := addr-mr.base, uint64(len(mr.bytes()))
 	if off > size || uint64(n) > size-off {
 		return e, "range is not within the region"
 	}
 	return Element{Region: mr, registration: mr.loadUse().registration(), Off: int(off), Len: n}, ""
 }
 
-// Invalidatable says why a peer may not invalidate the region that key names, if so.
+// Invalidatable returns why a peer may not invalidate the region with a key, or "".
 func (pd *Domain) Invalidatable(key uint32) (reason string) {
 	mr := pd.dev.Region(key)
 	if mr == nil {
@@ -280,8 +287,8 @@ func (pd *Domain) Invalidatable(key uint32) (reason string) {
 	return mr.refusal(pd, key, verbs.AccessRemoteInvalidate)
 }
 
-// refusal is what a peer's use of a key has against it, apart from the range.
-// mr is locked.
+// refusal returns why a peer may not use a key of the region with the right need, or "". It
+// does not check the range. mr is locked.
 func (mr *Region) refusal(pd *Domain, key uint32, need verbs.Access) string {
 	switch {
 	case mr.state != verbs.MRValid || mr.key != key:

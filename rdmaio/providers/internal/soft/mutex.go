@@ -2,25 +2,25 @@ package soft
 
 import "sync"
 
-// Mutex is a lock under which completions happen: it gathers the notifications
-// that become due and runs them when it is free.
+// Mutex is a lock for code that adds completions. It collects the notifications that become
+// due, and runs them after it is unlocked.
 type Mutex struct {
 	sync.Mutex
 	due       []notification
-	spare     []notification
-	notifying bool // a goroutine is running notifications
+	spare     []notification // memory for due
+	notifying bool           // a goroutine runs notifications
 }
 
-// notification is a completion queue's, or else a queue pair's.
+// notification is a call of a completion queue's notify, or else of a queue pair's.
 type notification struct {
 	cq *CompletionQueue
 	qp func()
 }
 
-// UnlockNotify unlocks and runs what became due under the lock, unless another
-// goroutine, or an outer call of this one, is at it already. So a notification
-// may post on its own queue pair, and two ends that answer each other do not
-// recurse.
+// UnlockNotify unlocks m and runs the notifications that are due. If another goroutine, or
+// an outer call of this one, is running notifications, it leaves them to that one. So a
+// notification may post on its own queue pair, and two ends that respond to each other do
+// not recurse.
 func (m *Mutex) UnlockNotify() {
 	if m.notifying || len(m.due) == 0 {
 		m.Unlock()
@@ -53,7 +53,7 @@ func (m *Mutex) push(cq *CompletionQueue, e entry, solicited bool) {
 	}
 }
 
-// Notify makes f due; nil is allowed.
+// Notify makes a call of f due, unless it is nil. m is locked.
 func (m *Mutex) Notify(f func()) {
 	if f != nil {
 		m.due = append(m.due, notification{qp: f})

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Domain implements verbs.ProtectionDomain but for CreateQP.
+// Domain implements verbs.ProtectionDomain, except for CreateQP.
 type Domain struct {
 	dev *Device
 
@@ -16,11 +16,11 @@ type Domain struct {
 	closed  bool
 	queues  map[*QueuePair]Owner
 	regions map[*Region]struct{}
-	allocs  map[*byte]int // by first byte; value is the size
-	heap    heap          // of them
+	allocs  map[*byte]int // sizes of the buffers of Alloc, by first byte
+	heap    heap          // the memory of these buffers
 }
 
-// AllocPD makes a protection domain.
+// AllocPD creates a protection domain.
 func (d *Device) AllocPD() (*Domain, error) {
 	if err := d.Usable(); err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func (d *Device) AllocPD() (*Domain, error) {
 	return pd, nil
 }
 
-// Alloc implements verbs.ProtectionDomain. The memory is Go heap, but in
-// builds that check it: see ladder.go.
+// Alloc implements verbs.ProtectionDomain. The memory is Go heap, except in builds with the
+// tag memguard: see ladder.go.
 func (pd *Domain) Alloc(size int) ([]byte, error) {
 	d := pd.dev
 	if size < 1 {
@@ -85,7 +85,7 @@ func (pd *Domain) Free(buf []byte) error {
 	return nil
 }
 
-// address gives a slice's place, to compare with others; the heap does not move.
+// address returns the address of a slice, for comparisons: the Go heap does not move.
 func address(b []byte) uintptr { return reflect.ValueOf(b).Pointer() }
 
 // RegisterMemory implements verbs.ProtectionDomain.
@@ -111,7 +111,7 @@ func (pd *Domain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryR
 	return mr, mr.renew(buf, access)
 }
 
-// checkBuffer says what is wrong with a registration.
+// checkBuffer checks the arguments of a registration.
 func (pd *Domain) checkBuffer(buf []byte, access verbs.Access) error {
 	d := pd.dev
 	switch {
@@ -127,7 +127,7 @@ func (pd *Domain) checkBuffer(buf []byte, access verbs.Access) error {
 	return nil
 }
 
-// allocated reports whether Alloc gave buf, or what it is a part of.
+// allocated reports whether buf is a buffer of Alloc, or a part of one.
 func (pd *Domain) allocated(buf []byte) bool {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
@@ -158,7 +158,8 @@ func (pd *Domain) Close() error {
 	return nil
 }
 
-// interrupt interrupts what holds memory of this domain while it waits for a peer.
+// interrupt interrupts the queue pairs of the domain, which may hold pins while they wait
+// for a peer.
 func (pd *Domain) interrupt() {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 const poison = 0xa5
 
 func fill(b []byte) {
-	for len(b) > 0 { // in blocks, for the race detector counts accesses, not bytes
+	for len(b) > 0 { // in blocks: the race detector is slow by the access, not by the byte
 		b = b[copy(b, poisoned[:]):]
 	}
 }
 
 var poisoned = [4096]byte(bytes.Repeat([]byte{poison}, 4096))
 
-// damage gives the first byte that is no poison any more; -1 if all are.
+// damage returns the index of the first byte that is not poison, or -1.
 func damage(b []byte) int {
 	for at := 0; at < len(b); at += len(poisoned) {
 		block := b[at:min(at+len(poisoned), len(b))]

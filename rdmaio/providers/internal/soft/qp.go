@@ -7,14 +7,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// QueuePair is the share that a provider's queue pair has in its domain and its
-// completion queues.
+// QueuePair is the part of a provider's queue pair that its domain and its completion queues
+// know.
 type QueuePair struct {
 	PD             *Domain
 	Cfg            verbs.QPConfig // with the defaults filled in
 	SendCQ, RecvCQ *CompletionQueue
 
-	SendUsed, RecvUsed atomic.Int32 // entries in use, until polled
+	SendUsed, RecvUsed atomic.Int32 // entries of requests whose completions were not polled
 
 	num uint32
 
@@ -26,7 +26,7 @@ type QueuePair struct {
 // Num implements verbs.QueuePair.
 func (q *QueuePair) Num() uint32 { return q.num }
 
-// Configure checks a configuration and fills in its defaults.
+// Configure sets the configuration, after it has checked it and filled in defaults.
 func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error {
 	d := pd.dev
 	if err := d.Usable(); err != nil {
@@ -47,9 +47,9 @@ func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error 
 		case *f.value == 0:
 			*f.value = min(f.def, f.limit)
 		case *f.value < 0:
-			return fmt.Errorf("%s: create queue pair: %s %d: %w", d.provider, f.name, *f.value, verbs.ErrInvalidValue)
+			return fmt.Errorf("%s: create queue pair: %s is %d, want 0 for the default or a positive number: %w", d.provider, f.name, *f.value, verbs.ErrInvalidValue)
 		case *f.value > f.limit:
-			return fmt.Errorf("%s: create queue pair: %s %d, limit is %d: %w", d.provider, f.name, *f.value, f.limit, verbs.ErrTooLarge)
+			return fmt.Errorf("%s: create queue pair: %s is %d, limit is %d: %w", d.provider, f.name, *f.value, f.limit, verbs.ErrTooLarge)
 		}
 	}
 	sendCQ, okSend := cfg.SendCQ.(*CompletionQueue)
@@ -64,8 +64,8 @@ func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error 
 	return nil
 }
 
-// Register takes the queue pair's share of its queues, domain and device. What
-// fails leaves no trace.
+// Register reserves entries of the completion queues and adds the queue pair to its domain
+// and device. It has no effect if it fails.
 func (q *QueuePair) Register(owner Owner) error {
 	if err := q.register(owner); err != nil {
 		return fmt.Errorf("%s: create queue pair: %w", q.PD.dev.provider, err)
@@ -100,14 +100,14 @@ func (q *QueuePair) register(owner Owner) error {
 	return nil
 }
 
-// ReleaseCQs gives the share in the completion queues back. Later completions of
-// the queue pair would have no room.
+// ReleaseCQs releases the entries of the completion queues. The queue pair must not add
+// completions afterwards.
 func (q *QueuePair) ReleaseCQs() {
 	q.SendCQ.unreserve(q, q.Cfg.MaxSendWR)
 	q.RecvCQ.unreserve(q, q.Cfg.MaxRecvWR)
 }
 
-// Unregister strikes the queue pair out, after ReleaseCQs.
+// Unregister removes the queue pair from its domain and device, after ReleaseCQs.
 func (q *QueuePair) Unregister() {
 	pd := q.PD
 	pd.mu.Lock()

@@ -224,8 +224,8 @@ const wantText = `   16 server     cq2    arm        solicited only
    27 server     qp2    post       send-invalidate id 0x20, 0 bytes in 0, invalidates key 0xc968cb39
    28 client     qp1    complete   recv id 0x2, 0 bytes, our key 0xc968cb39 invalidated
    29 client     qp1    post       send id 0x14, 0 bytes in 0
-   30 client     qp1    lost       verbs: connection broken by an error: request 0x14 of queue pair 1: message of 0 bytes, but the receiver has no Receive posted: verbs: receiver not ready
-   31 server     qp2    lost       verbs: connection broken by an error: queue pair 2: peer's request 0x14: message of 0 bytes, but the receiver has no Receive posted: verbs: receiver not ready
+   30 client     qp1    lost       verbs: connection broken by an error: request 0x14 of queue pair 1: message of 0 bytes, but the peer has no Receive posted: verbs: receiver not ready
+   31 server     qp2    lost       verbs: connection broken by an error: queue pair 2: peer's request 0x14: message of 0 bytes, but the peer has no Receive posted: verbs: receiver not ready
    32 client     qp1    complete   id 0x14: receiver not ready
    33 client            invalidate key 0xc968cb39
    34 client            reregister key 0x00000000 at 0x0, 8 bytes, local-read
