@@ -1,8 +1,11 @@
 package diag
 
 import (
+	"bytes"
 	"slices"
+	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
@@ -10,10 +13,10 @@ import (
 // maxColumns limits how much of a source line is shown.
 const maxColumns = 120
 
-// mark is a stretch of one line that is pointed at.
+// mark is a segment of one line that is pointed at.
 type mark struct {
 	line     int
-	from, to int // characters of the line, counted from 0; to is not included
+	from, to int // bytes of the line, counted from 0; to is not included
 	sign     string
 	tint     string
 	label    string
@@ -56,26 +59,29 @@ func (t *textWriter) excerpts(d Diagnostic, tint string) {
 	}
 }
 
-// marksOf returns the marks of a span: one for a span within a line, else one
-// to the end of its first line and one from the start of its last.
+// marksOf returns the marks of a span: one for a span within a line. A longer span has one
+// mark to the end of its first line and one from the start of its last line.
 func marksOf(s source.Span, sign, tint, label string) []mark {
-	from, to := s.Position(), s.EndPosition()
-	for to.Line > from.Line && to.Column == 1 { // the span ends with an earlier line
-		to.Line--
-		to.Column = runes(s.File.Line(to.Line)) + 1
+	f := s.File
+	n, last := s.Position().Line, s.EndPosition().Line
+	first, end := f.LineSpan(n), f.LineSpan(last)
+	from, to := s.Start-first.Start, s.End-end.Start
+	for last > n && to == 0 { // the span ends with an earlier line
+		last--
+		end = f.LineSpan(last)
+		to = end.End - end.Start
 	}
-	if to.Line == from.Line {
-		return []mark{{from.Line, from.Column - 1, max(to.Column-1, from.Column), sign, tint, label}}
+	if last == n {
+		return []mark{{n, from, max(to, from+1), sign, tint, label}}
 	}
-	last := s.File.Line(to.Line)
-	indent := runes(last) - runes(strings.TrimLeft(last, " \t"))
 	return []mark{
-		{from.Line, from.Column - 1, max(runes(s.File.Line(from.Line)), from.Column), sign, tint, ""},
-		{to.Line, min(indent, to.Column-2), to.Column - 1, sign, tint, label},
+		{n, from, max(first.End-first.Start, from+1), sign, tint, ""},
+		{last, min(indent(f.Text[end.Start:end.End]), to-1), to, sign, tint, label},
 	}
 }
 
-func runes(s string) int { return len([]rune(s)) }
+// indent returns the number of bytes of blanks that a line begins with.
+func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 
 // lines shows the lines of a file that have marks, in order. A single line
 // between two is shown as well, of more only that they are there.
@@ -89,26 +95,26 @@ func (t *textWriter) lines(f *source.File, marks []mark) {
 		}
 		switch {
 		case last > 0 && line == last+2:
-			v := view(f.Line(line-1), 0)
+			v := view(clipAt(f, line-1, 0), 0)
 			t.numbered(line-1, t.paint(blue, "|"), v.text)
 		case last > 0 && line > last+2:
 			t.printf("%s\n", t.paint(blue, "..."))
 		}
-		t.line(f.Line(line), line, marks[:n])
+		t.line(f, line, marks[:n])
 		last, marks = line, marks[n:]
 	}
 }
 
 // line shows one line with its marks; several times where they are too far
 // from each other to be seen together.
-func (t *textWriter) line(text string, number int, marks []mark) {
+func (t *textWriter) line(f *source.File, number int, marks []mark) {
 	first := marks[0]
 	for _, m := range marks {
 		if m.sign == "^" {
 			first = m
 		}
 	}
-	v := view(text, first.from)
+	v := view(clipAt(f, number, first.from), first.from)
 	var left, seen, right []mark
 	for _, m := range marks {
 		switch {
@@ -121,12 +127,12 @@ func (t *textWriter) line(text string, number int, marks []mark) {
 		}
 	}
 	if len(left) > 0 {
-		t.line(text, number, left)
+		t.line(f, number, left)
 	}
 	t.numbered(number, t.paint(blue, "|"), v.text)
 	t.signs(v, seen)
 	if len(right) > 0 {
-		t.line(text, number, right)
+		t.line(f, number, right)
 	}
 }
 
@@ -207,41 +213,89 @@ func (t *textWriter) row(r row) string {
 	return out.String()
 }
 
-// shown is the part of a line that is shown.
-type shown struct {
-	text string
-	at   []int // the column, from 0, of each character and of the end; those cut off have the nearest
-	from int   // characters from from to to are shown
-	to   int
+// clip is a line, or the part of a long line that an excerpt can show.
+type clip struct {
+	text          []byte
+	start         int  // bytes of the line before the text
+	before, after bool // whether the line has more before the text, and after it
 }
 
-func (v shown) has(m mark) bool { return m.from >= v.from && m.from <= v.to }
+// reach is the number of bytes before and after its focus that a clip has. The rest of a
+// long line is not read: one line can have thousands of findings.
+const reach = 8 * maxColumns
+
+// clipAt returns the part of line n around byte focus of the line.
+func clipAt(f *source.File, n, focus int) clip {
+	s := f.LineSpan(n)
+	line := f.Text[s.Start:s.End]
+	from, to := boundary(line, focus-reach), boundary(line, focus+reach)
+	return clip{line[from:to], from, from > 0, to < len(line)}
+}
+
+// boundary returns the start of the character of text that has byte i, or the end of the
+// text that is nearer.
+func boundary(text []byte, i int) int {
+	if i <= 0 || i >= len(text) {
+		return min(max(i, 0), len(text))
+	}
+	for k := i; k > max(i-utf8.UTFMax, 0); k-- {
+		if utf8.RuneStart(text[k]) {
+			return k
+		}
+	}
+	return i // it is no UTF-8
+}
+
+// shown is the part of a line that is shown.
+type shown struct {
+	text   string
+	offset []int // the first byte in the line of each character of the clip, and the clip's end
+	at     []int // their columns, from 0; those cut off have the nearest
+	from   int   // characters from from to to are shown
+	to     int
+	after  bool // whether the line has more after the clip
+}
+
+func (v shown) has(m mark) bool {
+	return m.from >= v.offset[v.from] && m.from <= v.offset[v.to]
+}
 
 // columns returns the columns of a mark, at least one.
 func (v shown) columns(m mark) (from, to int) {
+	from = v.column(m.from)
+	return from, max(v.column(m.to), from+1)
+}
+
+// column returns the column of a byte of the line. The characters of its end, which are
+// not in the clip, have one column each.
+func (v shown) column(b int) int {
 	end := len(v.at) - 1
-	from = v.at[min(m.from, end)] + max(m.from-end, 0)
-	return from, max(v.at[min(m.to, end)]+min(max(m.to-end, 0), 1), from+1)
+	if b > v.offset[end] && !v.after {
+		return v.at[end] + b - v.offset[end]
+	}
+	return v.at[min(sort.SearchInts(v.offset, b), end)]
 }
 
 const cut = "..."
 
-// view lays a line out, tabs as blanks, and cuts it around character focus
-// where it is too long.
-func view(line string, focus int) shown {
-	r := []rune(line)
-	v := shown{at: make([]int, len(r)+1), to: len(r)}
+// view lays a clip out, tabs as blanks, and cuts it around byte focus of the line if it is
+// too long.
+func view(c clip, focus int) shown {
+	r := []rune(string(c.text))
+	v := shown{offset: make([]int, 0, len(r)+1), at: make([]int, 0, len(r)+1), to: len(r), after: c.after}
 	col := 0
-	for i, c := range r {
-		v.at[i] = col
-		col += columns(c, col)
+	for i := range string(c.text) {
+		v.offset = append(v.offset, c.start+i)
+		v.at = append(v.at, col)
+		col += columns(r[len(v.at)-1], col)
 	}
-	v.at[len(r)] = col
+	v.offset, v.at = append(v.offset, c.start+len(c.text)), append(v.at, col)
 	if col > maxColumns {
-		v.cut(min(focus, len(r)), col)
+		v.cut(v.column(focus), col)
 	}
 	var b strings.Builder
-	if v.from > 0 {
+	before := c.before || v.from > 0
+	if before {
 		b.WriteString(cut)
 	}
 	for i := v.from; i < v.to; i++ {
@@ -251,25 +305,30 @@ func view(line string, focus int) shown {
 			b.WriteRune(printable(r[i]))
 		}
 	}
-	if v.to < len(r) {
+	if c.after || v.to < len(r) {
 		b.WriteString(cut)
 	}
 	v.text = b.String()
+	v.shift(before)
 	return v
 }
 
-// cut leaves maxColumns of a line of width columns, focus a third behind their
-// start, and moves the columns to those that are left.
+// cut leaves maxColumns of a clip of width columns, column focus a third behind their start.
 func (v *shown) cut(focus, width int) {
-	start := min(max(v.at[focus]-maxColumns/3, 0), width-maxColumns)
+	start := min(max(focus-maxColumns/3, 0), width-maxColumns)
 	for v.at[v.from] < start {
 		v.from++
 	}
 	for v.at[v.to] > start+maxColumns {
 		v.to--
 	}
+}
+
+// shift moves the columns to those that are left, behind the sign of a cut before them if
+// there is one.
+func (v *shown) shift(before bool) {
 	lead := 0
-	if v.from > 0 {
+	if before {
 		lead = len(cut)
 	}
 	left, right := v.at[v.from], v.at[v.to]

@@ -31,34 +31,36 @@ func (t *textWriter) mended(d Diagnostic) {
 		return
 	}
 	first := d.Fix[0].Span.Position().Line
-	part, edits := touched(d.Fix)
-	text := Apply(part, edits)
-	marks := map[int][]mark{}
+	p := touched(d.Fix)
+	text := Apply(p.file, p.edits)
+	marks, focus := map[int][]mark{}, map[int]int{}
 	last, moved := first, 0 // moved is how far the edits so far push what follows
-	for _, e := range edits {
+	for _, e := range p.edits {
 		start := e.Span.Start + moved
 		moved += len(e.Text) - (e.Span.End - e.Span.Start)
 		end := start + len(e.Text)
 		last = max(last, first+bytes.Count(text[:end], []byte("\n")))
+		from := start - (bytes.LastIndexByte(text[:start], '\n') + 1)
+		n := first + bytes.Count(text[:start], []byte("\n"))
+		if _, ok := focus[n]; !ok {
+			focus[n] = from
+		}
 		if strings.Contains(e.Text, "\n") || e.Text == "" {
 			continue
 		}
-		begin := bytes.LastIndexByte(text[:start], '\n') + 1
 		sign := "~"
 		if e.Span.Start == e.Span.End {
 			sign = "+"
 		}
-		n := first + bytes.Count(text[:start], []byte("\n"))
-		from := runes(string(text[begin:start]))
-		marks[n] = append(marks[n], mark{line: n, from: from, to: from + runes(e.Text), sign: sign, tint: green})
+		marks[n] = append(marks[n], mark{line: n, from: from, to: from + len(e.Text), sign: sign, tint: green})
 	}
 	mended := source.NewFile("", text)
+	lines := 1 + bytes.Count(text, []byte("\n"))
 	for n := first; n <= min(last, first+maxMended-1); n++ {
-		focus := 0
-		if len(marks[n]) > 0 {
-			focus = marks[n][0].from
-		}
-		v := view(mended.Line(n-first+1), focus)
+		c := clipAt(mended, n-first+1, focus[n])
+		c.before = c.before || p.before && n == first
+		c.after = c.after || p.after && n == first+lines-1
+		v := view(c, focus[n])
 		t.numbered(n, t.paint(green, "~"), v.text)
 		if len(marks[n]) > 0 {
 			t.signs(v, marks[n])
@@ -66,28 +68,38 @@ func (t *textWriter) mended(d Diagnostic) {
 	}
 }
 
-// touched returns the lines of the file that edits touch, and the edits of these lines:
-// to go through the whole file for each finding would take the square of its size.
-func touched(fix []Edit) (part *source.File, edits []Edit) {
+// part is the part of a file that a fix touches.
+type part struct {
+	file          *source.File // of that part alone
+	edits         []Edit       // of this file
+	before, after bool         // whether its first line has more before it, and its last line after it
+}
+
+// touched returns the lines that edits touch, of long lines only what is within reach of
+// the edits. Reading the whole file for each finding would make the time quadratic.
+func touched(fix []Edit) part {
 	f := fix[0].Span.File
-	end := 0
+	first, last := fix[0].Span.Start, 0
 	for _, e := range fix {
 		if e.Span.File == f {
-			end = max(end, e.Span.End)
+			last = max(last, e.Span.End)
 		}
 	}
-	if n := bytes.IndexByte(f.Text[end:], '\n'); n >= 0 {
-		end += n
-	} else {
-		end = len(f.Text)
+	head, tail := f.Text[boundary(f.Text, first-reach):first], f.Text[last:boundary(f.Text, last+reach)]
+	p := part{before: len(head) < first, after: last+len(tail) < len(f.Text)}
+	if n := bytes.LastIndexByte(head, '\n'); n >= 0 {
+		head, p.before = head[n+1:], false
 	}
-	begin := bytes.LastIndexByte(f.Text[:fix[0].Span.Start], '\n') + 1
-	part = source.NewFile("", f.Text[begin:end])
+	if n := bytes.IndexByte(tail, '\n'); n >= 0 {
+		tail, p.after = tail[:n], false
+	}
+	begin := first - len(head)
+	p.file = source.NewFile("", f.Text[begin:last+len(tail)])
 	for _, e := range fix {
 		if e.Span.File == f {
-			e.Span = source.Span{File: part, Start: e.Span.Start - begin, End: e.Span.End - begin}
-			edits = append(edits, e)
+			e.Span = source.Span{File: p.file, Start: e.Span.Start - begin, End: e.Span.End - begin}
+			p.edits = append(p.edits, e)
 		}
 	}
-	return part, edits
+	return p
 }

@@ -20,18 +20,41 @@ type File struct {
 	Origin *Origin // where the lines come from; nil for a file of its own
 	Made   bool    // by the compiler, of a flag or its prelude: there is no such file
 
-	lines []int // offset of the first byte of each line
+	lines []int  // offset of the first byte of each line
+	stops []stop // places within long lines, in order
 }
+
+// stop is the start of a character for which the column is known.
+type stop struct {
+	offset int
+	column int // from 1
+}
+
+// stopBytes is the distance between two stops of a line. Lines that are not longer have none.
+const stopBytes = 1 << 10
 
 // NewFile returns a file. The text is kept, not copied.
 func NewFile(name string, text []byte) *File {
 	f := &File{Name: name, Text: text, lines: []int{0}}
 	for i, c := range text {
 		if c == '\n' {
+			f.stop(f.lines[len(f.lines)-1], i)
 			f.lines = append(f.lines, i+1)
 		}
 	}
+	f.stop(f.lines[len(f.lines)-1], len(text))
 	return f
+}
+
+// stop records the stops of the line from start to end.
+func (f *File) stop(start, end int) {
+	for column := 1; end-start > stopBytes; {
+		for next := start + stopBytes; start < next; column++ {
+			_, size := utf8.DecodeRune(f.Text[start:end])
+			start += size
+		}
+		f.stops = append(f.stops, stop{start, column})
+	}
 }
 
 // Base returns the last element of the file's name.
@@ -53,20 +76,32 @@ type Position struct {
 func (f *File) Position(offset int) Position {
 	offset = min(max(offset, 0), len(f.Text))
 	i := sort.SearchInts(f.lines, offset+1) - 1
-	return Position{i + 1, utf8.RuneCount(f.Text[f.lines[i]:offset]) + 1}
+	near := stop{f.lines[i], 1} // the nearest stop before the offset
+	k := sort.Search(len(f.stops), func(k int) bool { return f.stops[k].offset > offset })
+	if k > 0 && f.stops[k-1].offset > near.offset {
+		near = f.stops[k-1]
+	}
+	return Position{i + 1, near.column + utf8.RuneCount(f.Text[near.offset:offset])}
 }
 
-// Line returns the text of line n, counted from 1, without its end; "" where
-// there is no such line.
-func (f *File) Line(n int) string {
+// Line returns the text of line n, counted from 1, without its end. It returns "" if there
+// is no such line.
+func (f *File) Line(n int) string { return f.LineSpan(n).Text() }
+
+// LineSpan returns the span of line n, counted from 1, without the line's end. It returns
+// an empty span at the end of the file if there is no such line.
+func (f *File) LineSpan(n int) Span {
 	if n < 1 || n > len(f.lines) {
-		return ""
+		return Span{f, len(f.Text), len(f.Text)}
 	}
-	end := len(f.Text)
+	start, end := f.lines[n-1], len(f.Text)
 	if n < len(f.lines) {
 		end = f.lines[n] - 1
 	}
-	return strings.TrimSuffix(string(f.Text[f.lines[n-1]:end]), "\r")
+	if end > start && f.Text[end-1] == '\r' {
+		end--
+	}
+	return Span{f, start, end}
 }
 
 // Span is a stretch of a file: bytes Start to End, End not included. The zero
