@@ -9,23 +9,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// maxTrials limits how often a unit is compiled to try fixes, and maxTried how
-// many bytes that are in all, though a first trial always takes place. A fix
-// that was not tried is not offered.
+// maxTrials limits how often a unit is compiled to try fixes. maxTried limits the bytes that
+// are compiled for that, though a first trial always takes place. A fix that was not tried is
+// not offered.
 const (
 	maxTrials = 64
 	maxTried  = 4 << 20
 )
 
-// tryFixes removes the fixes that do not leave the unit better: with a fix
-// applied, its finding must be gone, and no other may have come.
+// tryFixes removes the fixes that do not improve the unit: with a fix applied, its finding
+// must be gone, and no new finding may appear.
 func (r *Result) tryFixes(o Options) {
 	size := 1
 	for _, f := range r.Files {
 		size += len(f.Text)
 	}
 	t := trial{o: o, before: r.Diags, left: min(maxTrials, max(maxTried/size, 1))}
-	var first, meeting []int // findings with a fix; those whose edits meet an earlier one's
+	var apart, touching []int // findings with a fix; those whose edits touch an earlier one's
 	end := map[*source.File]int{}
 	order := make([]int, 0, len(r.Diags))
 	for i, d := range r.Diags {
@@ -40,21 +40,24 @@ func (r *Result) tryFixes(o Options) {
 		fix := r.Diags[i].Fix
 		f := fix[0].Span.File
 		if last, ok := end[f]; ok && fix[0].Span.Start <= last {
-			meeting = append(meeting, i)
+			touching = append(touching, i)
 			continue
 		}
 		end[f] = fix[len(fix)-1].Span.End
-		first = append(first, i)
+		apart = append(apart, i)
 	}
-	good := t.choose(nil, first)
-	for _, i := range meeting {
-		if t.better([]int{i}) {
-			good = append(good, i)
+	good := map[int]bool{}
+	for _, i := range t.choose(nil, apart) {
+		good[i] = true
+	}
+	for _, i := range touching {
+		if t.improves([]int{i}) {
+			good[i] = true
 		}
 	}
 	r.Diags = slices.Clone(r.Diags)
 	for i := range r.Diags {
-		if len(r.Diags[i].Fix) > 0 && !slices.Contains(good, i) {
+		if !good[i] {
 			r.Diags[i].Fix = nil
 		}
 	}
@@ -67,12 +70,15 @@ type trial struct {
 	left   int // compilations
 }
 
-// choose returns the findings of kept and of set whose fixes can be applied
-// together. Both are in order of place.
+// choose returns the findings of kept and of set whose fixes can be applied together. Both
+// are in the order of their places.
 func (t *trial) choose(kept, set []int) []int {
+	if t.left == 0 || len(set) == 0 {
+		return kept
+	}
 	all := append(slices.Clone(kept), set...)
 	switch {
-	case len(set) == 0 || t.better(all):
+	case t.improves(all):
 		return all
 	case len(set) == 1:
 		return kept
@@ -81,11 +87,10 @@ func (t *trial) choose(kept, set []int) []int {
 	return t.choose(t.choose(kept, set[:half]), set[half:])
 }
 
-// better reports whether the unit with the fixes of some findings lacks those
-// findings and has no further ones. Two kinds of warning may come up: one that
-// is given once for each file or name, at its next place, and one behind a
-// fault of grammar that has a fix as well.
-func (t *trial) better(set []int) bool {
+// improves reports whether the unit with the fixes of some findings lacks those findings and
+// has no new ones. Two kinds of warning may appear: one that is given once for each file or
+// name, at its next place, and one behind a syntax error that has a fix as well.
+func (t *trial) improves(set []int) bool {
 	if t.left == 0 {
 		return false
 	}
@@ -106,52 +111,95 @@ func (t *trial) better(set []int) bool {
 	if err != nil {
 		return false
 	}
-	type said struct {
-		rule    diag.Rule
-		message string
+	mended := make([]diag.Diagnostic, len(set))
+	for k, i := range set {
+		mended[k] = t.before[i]
 	}
-	had := map[said]int{}
-	for _, d := range t.before {
-		had[said{d.Rule, d.Message}]++
+	return gone(mended, edits, r.Diags) && noneNew(t.before, mended, r.Diags)
+}
+
+// ruleMessage is a finding without its place.
+type ruleMessage struct {
+	rule    diag.Rule
+	message string
+}
+
+// noneNew reports whether no finding of after is new, but for the warnings that improves
+// names. mended are the findings of before whose fixes were applied.
+func noneNew(before, mended, after []diag.Diagnostic) bool {
+	had := map[ruleMessage]int{}
+	for _, d := range before {
+		had[ruleMessage{d.Rule, d.Message}]++
 	}
-	mended := map[said]bool{}
+	fixed := map[ruleMessage]bool{}
 	rules := map[diag.Rule]bool{}
-	for _, i := range set {
-		d := t.before[i]
-		had[said{d.Rule, d.Message}]--
-		mended[said{d.Rule, d.Message}], rules[d.Rule] = true, true
-		if remains(d, edits[d.Fix[0].Span.File], r.Diags) {
-			return false
-		}
+	for _, d := range mended {
+		had[ruleMessage{d.Rule, d.Message}]--
+		fixed[ruleMessage{d.Rule, d.Message}], rules[d.Rule] = true, true
 	}
-	for _, d := range r.Diags {
-		k := said{d.Rule, d.Message}
-		if had[k]--; had[k] < 0 && !mended[k] && !(d.Severity == diag.Warning && (rules[d.Rule] || len(d.Fix) > 0)) {
+	for _, d := range after {
+		k := ruleMessage{d.Rule, d.Message}
+		if had[k]--; had[k] < 0 && !fixed[k] && !(d.Severity == diag.Warning && (rules[d.Rule] || len(d.Fix) > 0)) {
 			return false
 		}
 	}
 	return true
 }
 
-// remains reports whether a finding is still there, at its place, after edits
-// of its file.
-func remains(d diag.Diagnostic, edits []diag.Edit, after []diag.Diagnostic) bool {
-	low, high := d.Span.Start, d.Span.Start
-	for _, e := range edits {
-		switch moved := len(e.Text) - (e.Span.End - e.Span.Start); {
-		case e.Span.End <= d.Span.Start && e.Span.Start < d.Span.Start:
-			low, high = low+moved, high+moved
-		case e.Span.Start == d.Span.Start:
-			high += len(e.Text)
+// gone reports whether none of some findings is still at its place after edits. The edits of
+// a file are in order and do not touch, and after is sorted by place.
+func gone(mended []diag.Diagnostic, edits map[*source.File][]diag.Edit, after []diag.Diagnostic) bool {
+	type key struct {
+		ruleMessage
+		file string
+	}
+	starts := map[key][]int{}
+	for _, d := range after {
+		if d.Span.File != nil {
+			k := key{ruleMessage{d.Rule, d.Message}, d.Span.File.Name}
+			starts[k] = append(starts[k], d.Span.Start)
 		}
 	}
-	for _, a := range after {
-		if a.Rule == d.Rule && a.Message == d.Message && a.Span.File != nil && a.Span.File.Name == d.Span.File.Name &&
-			a.Span.Start >= low && a.Span.Start <= high {
-			return true
+	moves := map[*source.File]moves{}
+	for f, e := range edits {
+		moves[f] = movesOf(e)
+	}
+	for _, d := range mended {
+		low, high := moves[d.Fix[0].Span.File].of(d.Span.Start)
+		places := starts[key{ruleMessage{d.Rule, d.Message}, d.Span.File.Name}]
+		if i := sort.SearchInts(places, low); i < len(places) && places[i] <= high {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// moves says where edits of a file move the places in it.
+type moves struct {
+	edits []diag.Edit
+	by    []int // how far the edits before each edit move what follows them, and how far all do
+}
+
+func movesOf(edits []diag.Edit) moves {
+	m := moves{edits, make([]int, len(edits)+1)}
+	for i, e := range edits {
+		m.by[i+1] = m.by[i] + len(e.Text) - (e.Span.End - e.Span.Start)
+	}
+	return m
+}
+
+// of returns the offsets between which an offset is after the edits.
+func (m moves) of(offset int) (low, high int) {
+	i := sort.Search(len(m.edits), func(i int) bool { return m.edits[i].Span.Start >= offset })
+	low = offset + m.by[i]
+	if i > 0 && m.edits[i-1].Span.End > offset { // it is within that edit
+		low = offset + m.by[i-1]
+	}
+	high = low
+	for ; i < len(m.edits) && m.edits[i].Span.Start == offset; i++ {
+		high += len(m.edits[i].Text)
+	}
+	return low, high
 }
 
 // changedFS is a file system with some files replaced, by their names with

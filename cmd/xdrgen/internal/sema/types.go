@@ -2,7 +2,6 @@ package sema
 
 import (
 	"fmt"
-
 	"math"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
