@@ -67,17 +67,19 @@ type layout struct {
 // lines returns the lines that the pieces make.
 func (l *layout) lines(pieces []syntax.Piece) []line {
 	end := 0
+	var at place
 	for _, p := range pieces {
 		gap := l.text[end:p.Start]
 		e := elem{kind: p.Kind, text: l.text[p.Start:p.End], newlines: strings.Count(gap, "\n")}
 		if end > 0 && l.text[end-1] == '\n' { // a piece of whole lines came before
 			e.newlines++
 		}
-		before := l.text[strings.LastIndexByte(l.text[:p.Start], '\n')+1 : p.Start]
-		e.column, e.width = len(before)+1, width(before)
+		at.advance(l.text[end:p.Start])
+		e.column, e.width = at.bytes+1, at.columns
 		if p.Kind == syntax.Inactive {
 			e.text = l.text[end:p.End]
 		}
+		at.advance(l.text[p.Start:p.End])
 		l.elems = append(l.elems, e)
 		end = p.End
 	}
@@ -96,16 +98,31 @@ func (l *layout) lines(pieces []syntax.Piece) []line {
 	return l.out
 }
 
-// width returns the columns that a text takes, tabs expanded.
-func width(s string) int {
-	n := 0
+// place is where on its line a text ends.
+type place struct {
+	bytes   int // before it
+	columns int // of these, tabs expanded
+}
+
+// advance moves the place behind s.
+func (p *place) advance(s string) {
+	if n := strings.LastIndexByte(s, '\n') + 1; n > 0 {
+		*p, s = place{}, s[n:]
+	}
+	p.bytes += len(s)
 	for _, r := range s {
-		n++
+		p.columns++
 		if r == '\t' {
-			n = (n + 7) &^ 7
+			p.columns = (p.columns + 7) &^ 7
 		}
 	}
-	return n
+}
+
+// width returns the columns that a line takes, tabs expanded.
+func width(line string) int {
+	var p place
+	p.advance(line)
+	return p.columns
 }
 
 func (l *layout) add(e elem) {
