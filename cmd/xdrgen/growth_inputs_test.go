@@ -64,6 +64,13 @@ func dimensions() []dimension {
 		}},
 		{name: "chain of structs", write: -1, text: chained("struct s0 { opaque x<>; int y; };\n", "struct s{i} { s{i-1} a; int b; };\n")},
 		{name: "warnings", read: 2000, write: -1, text: repeated("", "struct s{i} { unsigned a; };\n", "")},
+		{name: "errors on a line", read: 600, write: -1, text: repeated("", "struct s{i} { nope{i} a; }; ", "\n")},
+		{name: "fixes on a line", read: 600, write: -1, text: repeated("", "struct s{i} { unsigned a; }; ", "\n")},
+		{name: "comments on a line", read: 2000, write: -1, text: repeated("", "/* {i} */ ", "struct s { int a; };\n")},
+		{name: "chain that procedures use", write: -1, text: func(n int) string {
+			return chained("struct s0 { opaque x<>; };\n", "struct s{i} { s{i-1} a; s{i-1} *b; };\n")(n) +
+				repeated("program P { version V {\n", "s{i} PROC_{i}(s{i}) = {i};\n", "} = 1; } = 200000;\n")(n)
+		}},
 		{name: "renames", text: numbered, bind: repeated("", "rename s{i} Thing{i}\nrename s{i}.a Field{i}\n", "")},
 		{name: "prefixes", text: numbered, bind: repeated("", "prefix p{i}_\n", "")},
 		{name: "renames of nothing", write: -1, text: numbered, bind: repeated("", "rename x{i} Thing{i}\nopen y{i}\n", "")},

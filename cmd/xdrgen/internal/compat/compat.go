@@ -30,7 +30,7 @@ type State struct {
 // Compare returns the differences, in order of their places in the new state,
 // what was removed last.
 func Compare(old, new State) []Change {
-	c := &comparer{wire: wire{}, twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
+	c := &comparer{wire: newWire(), twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
 	a, b := declsOf(old.Unit), declsOf(new.Unit)
 	c.oldUses, c.newUses = uses(a), uses(b)
 	pairs := c.match(a, b)
@@ -68,7 +68,7 @@ func before(a, b Change) bool {
 }
 
 type comparer struct {
-	wire             wire
+	wire             *wire
 	twin             map[*ir.Decl]*ir.Decl // old declaration to new
 	found            map[*ir.Decl]bool     // new declarations that have a twin
 	oldUses, newUses map[string]bool       // constants that are bounds or cases

@@ -61,7 +61,7 @@ func (c *comparer) fields(where string, old, new []*ir.Field) {
 		}
 		return
 	}
-	if p, q := window(old, new); regrouped(old[p:len(old)-q], new[p:len(new)-q]) {
+	if p, q := window(old, new); c.regrouped(old[p:len(old)-q], new[p:len(new)-q]) {
 		if p > 0 {
 			c.fields(where, old[:p], new[:p])
 		}
@@ -95,7 +95,7 @@ func fieldNames(fields []*ir.Field) map[string]*ir.Field {
 // gap compares what stands between two fields that kept name and place. inOld
 // and inNew find those that went elsewhere.
 func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
-	if stayed(old, inNew) && stayed(new, inOld) && regrouped(old, new) {
+	if stayed(old, inNew) && stayed(new, inOld) && c.regrouped(old, new) {
 		c.regroup(where, old, new)
 		return
 	}
@@ -106,7 +106,7 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 			continue // reported where it is now
 		}
 		k := j
-		for k < len(new) && (inOld[new[k].Name] != nil || !c.twins(f.Type, new[k].Type) && !same(f.Type, new[k].Type)) {
+		for k < len(new) && (inOld[new[k].Name] != nil || !c.twins(f.Type, new[k].Type) && !c.wire.same(f.Type, new[k].Type)) {
 			if k++; tries > maxGuesses {
 				k = len(new)
 			}
@@ -194,20 +194,18 @@ func alike(f, g *ir.Field) bool {
 
 // regrouped reports whether fields were put into a struct or an array, or taken
 // out of one: they are sent as before, though not one by one.
-func regrouped(old, new []*ir.Field) bool {
+func (c *comparer) regrouped(old, new []*ir.Field) bool {
 	if len(old) == 0 || len(new) == 0 {
 		return false
 	}
 	paired := len(old) == len(new)
 	for i := range min(len(old), len(new)) {
-		paired = paired && same(old[i].Type, new[i].Type)
+		paired = paired && (c.twins(old[i].Type, new[i].Type) || c.wire.same(old[i].Type, new[i].Type))
 	}
 	if paired {
 		return false
 	}
-	x, ok := flatFields(old)
-	y, fits := flatFields(new)
-	return ok && fits && (wire{}).items(x, y)
+	return c.wire.sameFields(old, new)
 }
 
 func (c *comparer) regroup(where string, old, new []*ir.Field) {
@@ -309,17 +307,17 @@ func (c *comparer) codes(old, new *ir.Bind) {
 			c.add(CodeAdded, is.Space+" "+is.Const, noPlace, is.Pos, "%s %s (%d) is new", is.Space, is.Const, k.value)
 		case is == nil:
 			c.add(CodeRemoved, was.Space+" "+was.Const, was.Pos, noPlace, "%s %s (%d) is gone", was.Space, was.Const, k.value)
-		case !sameCarried(was.Decl, is.Decl) && c.twin[was.Decl] != is.Decl:
+		case !c.sameCarried(was.Decl, is.Decl) && c.twin[was.Decl] != is.Decl:
 			c.add(CodeType, is.Space+" "+is.Const, was.Pos, is.Pos, "%s %s (%d) carried %s, carries %s", is.Space, is.Const, k.value, carried(was), carried(is))
 		}
 	}
 }
 
-func sameCarried(a, b *ir.Decl) bool {
+func (c *comparer) sameCarried(a, b *ir.Decl) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return sameDecl(a, b)
+	return c.wire.sameDecl(a, b)
 }
 
 func carried(p *ir.CodePoint) string {

@@ -53,7 +53,7 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 			if guesses++; guesses > maxGuesses {
 				break
 			}
-			if like := likeness(d, n); like > most && renamed(d, n) {
+			if like := likeness(d, n); like > most && c.sameForm(d, n) {
 				best, most = n, like
 			}
 		}
@@ -128,8 +128,8 @@ func roots(decls []*ir.Decl) map[*ir.Decl]bool {
 	return out
 }
 
-// renamed reports whether two declarations are the same but for the name.
-func renamed(a, b *ir.Decl) bool {
+// sameForm reports whether two declarations are the same but for the name.
+func (c *comparer) sameForm(a, b *ir.Decl) bool {
 	if a.Kind != b.Kind {
 		return false
 	}
@@ -139,7 +139,7 @@ func renamed(a, b *ir.Decl) bool {
 	case ir.Program:
 		return a.Program.Number == b.Program.Number
 	}
-	return sameDecl(a, b)
+	return c.wire.sameDecl(a, b)
 }
 
 // likeness says how much speaks for two declarations of one form being states

@@ -44,7 +44,7 @@ func (c *comparer) procs(where string, old, new *ir.Version) {
 			c.add(ProcNumber, where+" "+b.Name, a.Pos, b.Pos, "procedure %s had the number %d, has %d", b.Name, a.Number, b.Number)
 		}
 		at := where + " " + b.Name
-		if regrouped(a.Args, b.Args) { // the names of arguments are made up and say nothing
+		if c.regrouped(a.Args, b.Args) { // the names of arguments are made up and say nothing
 			c.regroup(at, a.Args, b.Args)
 		} else {
 			c.fields(at, a.Args, b.Args)

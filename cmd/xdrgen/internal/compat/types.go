@@ -42,7 +42,7 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		c.types(where+"[]", a.Elem, b.Elem, said)
 	case a.Kind == ir.Optional && b.Kind == ir.Optional:
 		c.types(where, a.Elem, b.Elem, said)
-	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray && a.Len != b.Len && same(a, b):
+	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray && a.Len != b.Len && c.wire.same(a, b):
 		if !said {
 			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
 		}
@@ -57,9 +57,9 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		if a.Kind != b.Kind {
 			c.add(TypeValues, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
 		}
-	case !same(a, b) && bothCounted(a, b):
+	case !c.wire.same(a, b) && bothCounted(a, b):
 		c.counts(where, old, new, said)
-	case same(a, b):
+	case c.wire.same(a, b):
 		if !said && !c.sameGo(a, b) {
 			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
 		}

@@ -2,20 +2,50 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// wire compares forms on the wire. Pairs under comparison are assumed equal:
-// every comparison is a conjunction, so one difference anywhere ends it.
-type wire map[[2]*ir.Decl]bool
+// wire compares types by what is sent for their values. Types refer to each other, so the
+// same pairs of declarations come up again and again: wire compares a pair once.
+type wire struct {
+	// known has the outcome for the pairs that were compared. The pairs under comparison are
+	// assumed to be equal.
+	known   map[[2]*ir.Decl]bool
+	assumed [][2]*ir.Decl // by the comparison under way, in order
+}
+
+func newWire() *wire { return &wire{known: map[[2]*ir.Decl]bool{}} }
 
 // same reports whether two types take the same values and give the same bytes.
-func same(a, b *ir.Type) bool {
+func (w *wire) same(a, b *ir.Type) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return wire{}.types(a, b)
+	return w.settle(w.types(a, b))
 }
 
 // sameDecl is same for two declarations of types.
-func sameDecl(a, b *ir.Decl) bool { return same(refTo(a), refTo(b)) }
+func (w *wire) sameDecl(a, b *ir.Decl) bool { return w.same(refTo(a), refTo(b)) }
+
+// sameFields reports whether two sequences of fields take the same values and give the same
+// bytes, however they are grouped.
+func (w *wire) sameFields(a, b []*ir.Field) bool {
+	x, ok := flatFields(a)
+	y, fits := flatFields(b)
+	return ok && fits && w.settle(w.items(x, y))
+}
+
+// settle ends a comparison with its outcome, and returns it. Every comparison is a
+// conjunction: if it holds, all its assumptions do. If it fails, the pairs that contain the
+// difference are known to differ, and for the others nothing is known.
+func (w *wire) settle(equal bool) bool {
+	if !equal {
+		for _, key := range w.assumed {
+			if w.known[key] {
+				delete(w.known, key)
+			}
+		}
+	}
+	w.assumed = w.assumed[:0]
+	return equal
+}
 
 func refTo(d *ir.Decl) *ir.Type { return &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos} }
 
@@ -28,21 +58,32 @@ func node(t *ir.Type) *ir.Decl {
 	return t.Ref
 }
 
-// types compares two types, whose declarations are assumed equal from here on.
-func (w wire) types(a, b *ir.Type) bool {
-	if x, y := node(a), node(b); x != nil && y != nil {
-		key := [2]*ir.Decl{x, y}
-		if w[key] {
-			return true
-		}
-		w[key] = true
+// types compares two types, whose declarations are assumed to be equal meanwhile.
+func (w *wire) types(a, b *ir.Type) bool {
+	x, y := node(a), node(b)
+	if x == nil || y == nil {
+		return w.flat(a, b)
 	}
+	key := [2]*ir.Decl{x, y}
+	if equal, ok := w.known[key]; ok {
+		return equal
+	}
+	w.known[key] = true
+	w.assumed = append(w.assumed, key)
+	if !w.flat(a, b) {
+		w.known[key] = false
+	}
+	return w.known[key]
+}
+
+// flat compares the items of two types.
+func (w *wire) flat(a, b *ir.Type) bool {
 	x, ok := flat(a)
 	y, fits := flat(b)
 	return ok && fits && w.items(x, y)
 }
 
-func (w wire) items(x, y []item) bool {
+func (w *wire) items(x, y []item) bool {
 	if len(x) != len(y) {
 		return false
 	}
@@ -55,7 +96,7 @@ func (w wire) items(x, y []item) bool {
 }
 
 // item compares two items, neither a struct nor a typedef.
-func (w wire) item(a, b *ir.Type) bool {
+func (w *wire) item(a, b *ir.Type) bool {
 	if ea, max, ok := counted(a); ok {
 		eb, other, ok := counted(b)
 		return ok && max == other && w.types(ea, eb)
@@ -108,7 +149,7 @@ func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 func isBytes(t *ir.Type) bool { return t.Kind == ir.Opaque || t.Kind == ir.String }
 
 // unions compares discriminants and, value by value, arms.
-func (w wire) unions(a, b *ir.Decl) bool {
+func (w *wire) unions(a, b *ir.Decl) bool {
 	da, db := domain(a), domain(b)
 	if !da.equal(db) {
 		return false
@@ -125,7 +166,7 @@ func (w wire) unions(a, b *ir.Decl) bool {
 	return !da.open || w.arms(x.other, y.other)
 }
 
-func (w wire) arms(a, b *ir.Arm) bool {
+func (w *wire) arms(a, b *ir.Arm) bool {
 	switch {
 	case a == nil || b == nil:
 		return a == b
