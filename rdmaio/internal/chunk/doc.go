@@ -1,7 +1,6 @@
-// Package chunk is the arithmetic of chunks: where inline bytes and read chunks
-// go in the message that a responder puts together (Plan), how results fill
-// write chunks (Fill), what a requester makes of the lists a Reply
-// returns (Returned), and how memory is cut into segments (Layout). It moves
-// no byte and posts nothing; numbers of the peer are checked in 64 bits and
-// against limits before they size anything (R52 to R75, R78 to R87).
+// Package chunk computes with chunks: where inline bytes and read chunks go in a message that a
+// responder assembles (Plan), how results fill write chunks (Fill), how many bytes a Reply returned
+// in them (Returned), and how memory is cut into segments (Layout). It moves no bytes and posts no
+// requests. It checks numbers of the peer in 64 bits and against limits before it allocates by them
+// (R52 to R75, R78 to R87).
 package chunk

@@ -2,17 +2,16 @@ package chunk
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 
-// Transfer is one RDMA Write: Remote.Length bytes from offset From of the data.
+// Transfer is one RDMA Write, of Remote.Length bytes from offset From of the data.
 type Transfer struct {
 	From   int
 	Remote header.Segment
 }
 
-// Fill spreads n bytes over a chunk, in the order of its segments and without
-// gaps, each Write of at most longest bytes (R78). It appends the
-// Writes to to, and sets the lengths of the chunk to what each segment gets:
-// what the Reply returns (R79, R80). n must not be more than Total(c); n of 0 makes the
-// chunk an unused one (R85).
+// Fill plans the RDMA Writes that put n bytes into the chunk c, and appends them to to. They fill
+// the segments in order and without gaps (R78), and none has more than longest bytes. Fill sets the
+// length of each segment to the number of bytes written there, as the Reply returns it (R79, R80).
+// n must not exceed Total(c). If n is 0, the chunk is unused (R85).
 func Fill(to []Transfer, c []header.Segment, n int, longest uint32) []Transfer {
 	from := 0
 	for i := range c {
@@ -30,10 +29,10 @@ func Fill(to []Transfer, c []header.Segment, n int, longest uint32) []Transfer {
 	return to
 }
 
-// Returned checks the write list and reply chunk of a Reply against what the
-// Call offered, and gives the bytes in each write chunk, appended to to, and in
-// the reply chunk (R79 to R81, R87; T65 to T68). A chunk may come back without
-// segments: then its result is inline or has no data (R86, R330).
+// Returned checks the write list and reply chunk of a Reply against those that its Call offered
+// (R79 to R81, R87; T65 to T68). It appends the number of bytes in each write chunk to to, and
+// returns that in the reply chunk. A chunk may be returned without segments: then its result is
+// inline or has no data (R86, R330).
 func Returned(to []uint64, offered, got *header.Lists) (used []uint64, reply uint64, f *header.Fault) {
 	if len(got.Writes) != len(offered.Writes) {
 		return to, 0, &header.Fault{Code: header.FaultReturnCount, Where: "write list", Found: uint64(len(got.Writes)), Want: uint64(len(offered.Writes))}
@@ -48,11 +47,12 @@ func Returned(to []uint64, offered, got *header.Lists) (used []uint64, reply uin
 	if got.HasReply && !offered.HasReply {
 		return to, 0, &header.Fault{Code: header.FaultReturnCount, Where: "reply chunk", Found: 1}
 	}
-	// An offered reply chunk that is missing was not used: some responders leave it out of an inline Reply.
+	// A missing reply chunk was not used: some responders omit it from an inline Reply.
 	reply, f = returned(offered.Reply, got.Reply, "reply chunk", 0)
 	return to, reply, f
 }
 
+// returned checks a chunk that was returned, and returns the number of bytes in it.
 func returned(offered, got []header.Segment, where string, index int) (n uint64, f *header.Fault) {
 	if len(got) == 0 {
 		return 0, nil
@@ -63,7 +63,7 @@ func returned(offered, got []header.Segment, where string, index int) (n uint64,
 	if len(got) != len(offered) {
 		return fault(header.FaultReturnCount, uint64(len(got)), uint64(len(offered)))
 	}
-	room := uint64(0) // left in the segments before
+	room := uint64(0) // left in earlier segments
 	for i := range got {
 		g, o := &got[i], &offered[i]
 		switch {

@@ -20,7 +20,7 @@ func lens(c []header.Segment) (n []uint32) {
 	return n
 }
 
-// R78, R80, R85: filled in order, without gaps; unused segments return 0.
+// R78, R80, R85: segments are filled in order, without gaps. Unused segments have length 0.
 func TestFill(t *testing.T) {
 	offered := func() []header.Segment { return []header.Segment{seg(1, 10, 100), seg(2, 0, 200), seg(3, 20, 300)} }
 	for _, c := range []struct {
@@ -50,13 +50,13 @@ func TestFill(t *testing.T) {
 			got := &header.Lists{Writes: [][]header.Segment{list}}
 			used, _, f := chunk.Returned(nil, &header.Lists{Writes: [][]header.Segment{offered()}}, got)
 			if f != nil || used[0] != uint64(c.n) {
-				t.Errorf("what Fill returns is refused: %v %v", used, f)
+				t.Errorf("Returned refuses the chunk that Fill filled: %v %v", used, f)
 			}
 		})
 	}
 }
 
-// R79 to R81, R87: what comes back is held against what was offered.
+// R79 to R81, R87: returned chunks are compared with those offered.
 func TestReturned(t *testing.T) {
 	offered := &header.Lists{
 		Writes:   [][]header.Segment{{seg(1, 10, 100), seg(2, 10, 200)}, {seg(3, 10, 300)}, {}},
@@ -78,7 +78,7 @@ func TestReturned(t *testing.T) {
 		want *header.Fault
 	}{
 		{"R80, R85", lists(func(*header.Lists) {}), []uint64{13, 0, 0}, 50, nil},
-		{"R330: a chunk comes back empty", lists(func(l *header.Lists) { l.Writes[0] = nil }), []uint64{0, 0, 0}, 50, nil},
+		{"R330: a chunk is returned without segments", lists(func(l *header.Lists) { l.Writes[0] = nil }), []uint64{0, 0, 0}, 50, nil},
 		{"no reply chunk back", lists(func(l *header.Lists) { l.HasReply, l.Reply = false, nil }), []uint64{13, 0, 0}, 0, nil},
 		{"T66: a chunk is missing", lists(func(l *header.Lists) { l.Writes = l.Writes[:2] }), nil, 0, &header.Fault{Code: header.FaultReturnCount, Where: "write list", Found: 2, Want: 3}},
 		{"T66: a chunk too many", lists(func(l *header.Lists) { l.AddWrite(0) }), nil, 0, &header.Fault{Code: header.FaultReturnCount, Where: "write list", Found: 4, Want: 3}},
@@ -101,12 +101,13 @@ func TestReturned(t *testing.T) {
 			}
 		})
 	}
-	// A reply chunk that nobody offered.
+	// A reply chunk that was not offered.
 	if _, _, f := chunk.Returned(nil, &header.Lists{}, &header.Lists{HasReply: true}); f == nil || f.Code != header.FaultReturnCount {
-		t.Errorf("reply chunk out of nothing: %v", f)
+		t.Errorf("a reply chunk that was not offered: %v", f)
 	}
 }
 
+// R59, R309: offers over a limit are refused.
 func TestOffered(t *testing.T) {
 	lim := &chunk.Limits{Bytes: 1 << 20, Segments: 2, Chunks: 2, Requests: 5, Transfer: 100}
 	for _, c := range []struct {
@@ -128,6 +129,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
+// Segments have at most the given length, and cover the region in order.
 func TestLayout(t *testing.T) {
 	got := chunk.Layout(nil, 7, 1000, 25, 10)
 	want := []header.Segment{seg(7, 10, 1000), seg(7, 10, 1010), seg(7, 5, 1020)}

@@ -6,17 +6,17 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Limits bound what one header may ask a responder to do. All are positive, but for Address.
+// Limits bound the work that one header can cause at a responder. All but Address must be positive.
 type Limits struct {
-	Bytes    uint64 // pulled by RDMA Read for one RPC (R56, R309)
+	Bytes    uint64 // read by RDMA Reads for one RPC (R56, R309)
 	Segments int    // in one chunk
 	Chunks   int    // read chunks, and write chunks, in one header
 	Requests int    // RDMA Reads, or Writes and the Send after them, for one RPC
 	Transfer uint32 // bytes of one RDMA Read or Write
-	Address  uint64 // the last one of the peer that a request can name; 0: no limit
+	Address  uint64 // the peer's last address that the provider can express; 0: no limit
 }
 
-// unreachable returns the last address of a segment if the provider cannot name all of it, else 0. It does not wrap.
+// unreachable returns the last address of s if it is over lim.Address, or else 0. s must not wrap.
 func (lim *Limits) unreachable(s *header.Segment) uint64 {
 	if s.Length == 0 || lim.Address == 0 {
 		return 0
@@ -27,8 +27,8 @@ func (lim *Limits) unreachable(s *header.Segment) uint64 {
 	return 0
 }
 
-// Offered checks the write list and reply chunk of a Call (R59, R309, T27).
-// They are filled later; what is refused here is refused before the RPC runs.
+// Offered checks the write list and reply chunk of a Call (R59, R309, T27). They are used after the
+// RPC has run, but must be refused before.
 func (lim *Limits) Offered(l *header.Lists) *header.Fault {
 	if len(l.Writes) > lim.Chunks {
 		return &header.Fault{Code: header.FaultChunks, Where: "write list", Found: uint64(len(l.Writes)), Want: uint64(lim.Chunks)}
@@ -42,6 +42,7 @@ func (lim *Limits) Offered(l *header.Lists) *header.Fault {
 	return lim.offered(l.Reply, "reply chunk", 0, &requests)
 }
 
+// offered checks a chunk, and adds the number of Writes that it needs to requests.
 func (lim *Limits) offered(c []header.Segment, where string, index int, requests *uint64) *header.Fault {
 	if len(c) > lim.Segments {
 		return &header.Fault{Code: header.FaultSegments, Where: where, Index: index, Found: uint64(len(c)), Want: uint64(lim.Segments)}
@@ -61,8 +62,8 @@ func (lim *Limits) offered(c []header.Segment, where string, index int, requests
 	return nil
 }
 
-// Layout cuts n contiguous bytes of a registered region into segments of at most
-// longest bytes each, and appends them to to.
+// Layout cuts n contiguous bytes of a registered region into segments of at most longest bytes, and
+// appends them to to.
 func Layout(to []header.Segment, handle uint32, offset uint64, n int, longest uint32) []header.Segment {
 	for n > 0 {
 		k := min(n, int(min(longest, math.MaxInt32)))

@@ -9,16 +9,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// origin names one byte of a message: where it comes from.
+// origin is the source of one byte of a message.
 type origin struct {
 	handle uint32 // 0: inline, or pad
 	at     uint64
 	pad    bool
 }
 
-// oracle puts a message together byte by byte, in another way than Plan does: each
-// chunk's bytes are laid down at their position first, and the stream is poured
-// into what is left free. ok is false where something is not as it must be.
+// oracle assembles a message byte by byte, by another algorithm than Plan: first it puts the bytes
+// of each chunk at their position, then it fills the gaps with the stream. ok is false if the read
+// list is invalid.
 func oracle(reads []header.ReadSegment, inlineLen int, long bool) (msg []origin, ok bool) {
 	var stream []origin
 	placed := make(map[int]origin)
@@ -50,7 +50,7 @@ func oracle(reads []header.ReadSegment, inlineLen int, long bool) (msg []origin,
 			if !closeChunk() || seen[pos] || pos%4 != 0 || pos == 0 || int(pos) < chunkAt {
 				return nil, false
 			}
-			if _, taken := placed[int(pos)]; taken { // also where the chunk has no bytes
+			if _, taken := placed[int(pos)]; taken { // also if the chunk is empty
 				return nil, false
 			}
 			seen[pos] = true
@@ -65,7 +65,7 @@ func oracle(reads []header.ReadSegment, inlineLen int, long bool) (msg []origin,
 		}
 		end = max(end, chunkEnd)
 	}
-	// A chunk of no bytes still must be within the stream, and not within another chunk.
+	// An empty chunk must be within the stream too, and not within another chunk.
 	if !closeChunk() {
 		return nil, false
 	}
@@ -95,7 +95,7 @@ func oracle(reads []header.ReadSegment, inlineLen int, long bool) (msg []origin,
 	return msg, true
 }
 
-// flatten gives the bytes of a plan.
+// flatten returns the source of each byte of a plan.
 func flatten(t *testing.T, p *chunk.Plan) (msg []origin) {
 	t.Helper()
 	reads := 0
@@ -126,8 +126,8 @@ func flatten(t *testing.T, p *chunk.Plan) (msg []origin) {
 	return msg
 }
 
-// FuzzPlan makes read lists from bytes and compares with the oracle.
-// Positions are small, so that they meet often.
+// FuzzPlan makes read lists from bytes and compares plans of them with the oracle. Positions are
+// small, so that chunks often touch.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte{40, 0}, false)
 	f.Add([]byte{40, 10, 8}, false)
@@ -163,7 +163,7 @@ func FuzzPlan(f *testing.F) {
 		if got := flatten(t, &p); !slices.Equal(want, got) {
 			t.Errorf("%+v, %d inline: %s", reads, inlineLen, cmp.Diff(want, got, cmp.AllowUnexported(origin{})))
 		}
-		// The same list under tight limits is refused or gives the same, never panics.
+		// Under tight limits the list is refused or planned within them, without a panic.
 		tight := &chunk.Limits{Bytes: 64, Segments: 3, Chunks: 2, Requests: 5, Transfer: 7}
 		if fault := p.Call(reads, inlineLen, long, tight); fault == nil && p.Reads > tight.Requests {
 			t.Errorf("%d reads planned, limit %d", p.Reads, tight.Requests)
@@ -171,7 +171,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// TestPlanRandom runs the comparison over many lists even where nobody fuzzes.
+// TestPlanRandom compares plans of many random lists with the oracle, without the fuzzer.
 func TestPlanRandom(t *testing.T) {
 	state := uint64(1)
 	next := func(n uint64) uint32 {
@@ -212,11 +212,11 @@ func TestPlanRandom(t *testing.T) {
 		}
 	}
 	if good < 2000 || good > 18000 {
-		t.Errorf("%d of 20000 lists were good: the test tells too little", good)
+		t.Errorf("%d of 20000 lists were good: the test proves too little", good)
 	}
 }
 
-// R29: what a header of a few bytes asks for costs no more than those bytes.
+// R29: refusing a short header that asks for 4 GiB allocates only the fault.
 func TestPlanAllocatesByItsBytes(t *testing.T) {
 	var p chunk.Plan
 	reads := []header.ReadSegment{read(8, 1, 0xffffffff)}

@@ -4,9 +4,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Piece says where some bytes of a message come from.
+// Piece is a range of a message, and its source.
 type Piece struct {
-	At  int // in the message
+	At  int // offset in the message
 	Len int // bytes, never 0
 
 	Source Source
@@ -14,41 +14,42 @@ type Piece struct {
 	Remote header.Segment // range of the peer's memory, of Len bytes (FromPeer)
 }
 
-// Source is where a Piece comes from.
+// Source is the source of a Piece.
 type Source uint8
 
 // The sources.
 const (
-	FromInline Source = iota // the payload stream of the message received
+	FromInline Source = iota // the payload stream of the received message
 	FromPeer                 // RDMA Read
-	FromPad                  // zeros: roundup that travels nowhere (R68)
+	FromPad                  // zeros: roundup, which is not sent (R68)
 )
 
-// Placed is a read chunk's place in the message.
+// Placed is the range of a read chunk in the message.
 type Placed struct {
 	At, Len int
 }
 
-// Plan says how to put a Call together. The zero Plan is ready; it keeps its memory when used again.
+// Plan describes how to assemble a message. The zero Plan is ready for use. It keeps its memory for
+// the next call of Call.
 type Plan struct {
 	Size      int     // bytes of the message
-	BytesRead uint64  // of them by RDMA Read
-	Reads     int     // how many of Pieces are FromPeer
-	Pieces    []Piece // ascending and gapless: they fill the message
+	BytesRead uint64  // of them read by RDMA Read
+	Reads     int     // number of Pieces that are FromPeer
+	Pieces    []Piece // in order and without gaps
 	Placed    []Placed
 }
 
-// Call plans the message of a Call from its read list and the length of its
-// inline payload; long means RDMA_NOMSG, where a chunk at position zero takes
-// the place of the inline stream (R75, R91 to R94). What it refuses:
+// Call plans a message from its read list and the length of its inline payload. With long, the
+// message is an RDMA_NOMSG, whose chunk at position zero replaces the inline payload (R75, R91 to
+// R94). Call refuses:
 //
-//   - positions that are not multiples of four, do not increase, lie within the
-//     chunk before (roundup included) or past what the stream can fill (R62, R65 to R67)
-//   - position zero beside an inline payload, RDMA_NOMSG without it (R93, R94)
+//   - positions that are not multiples of four, do not increase, are within the previous chunk
+//     (roundup included) or past the end of the stream (R62, R65 to R67)
+//   - position zero beside an inline payload, and RDMA_NOMSG without position zero (R93, R94)
 //   - ranges that pass 2^64, and anything over a limit (R52, R56, R59)
 //
-// A chunk that carries its own roundup needs no special care: its bytes land
-// where the pad would be (R70).
+// A chunk that includes its roundup needs no special case: its bytes take the place of the pad
+// (R70).
 func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limits) *header.Fault {
 	*p = Plan{Pieces: p.Pieces[:0], Placed: p.Placed[:0]}
 	rest, f := p.check(reads, long, lim)
@@ -61,7 +62,7 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 		for i := range src.segments {
 			src.left += uint64(src.segments[i].Length)
 		}
-		// RFC 8166 §3.5.3: of any size (R102). T69's counterpart: but with an XID.
+		// RFC 8166 §3.5.3: of any size (R102), but with an XID and a type, as in T69.
 		if src.left < 8 {
 			return &header.Fault{Code: header.FaultNoChunk, Where: "read list", Found: src.left, Want: 8}
 		}
@@ -78,11 +79,11 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 		if pos-at > src.left { // R66
 			return &header.Fault{Code: header.FaultBeyond, Where: "read list", Index: len(reads) - len(rest), Found: pos, Want: at + src.left}
 		}
-		src.take(p, pos-at)
+		src.appendTo(p, pos-at)
 		p.insert(rest[:n], lim.Transfer)
 		rest = rest[n:]
 	}
-	src.take(p, src.left)
+	src.appendTo(p, src.left)
 	// Splitting the stream around chunks can make more Reads than there are segments.
 	if p.Reads > lim.Requests {
 		return &header.Fault{Code: header.FaultSegments, Where: "read list", Found: uint64(p.Reads), Want: uint64(lim.Requests)}
@@ -90,8 +91,8 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 	return nil
 }
 
-// check is everything that can be said before a length is used. It returns the
-// segments behind those of position zero.
+// check makes all checks that need no lengths of earlier chunks. It returns the segments after
+// those of position zero.
 func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest []header.ReadSegment, f *header.Fault) {
 	fault := func(c header.Code, i int, found, want uint64) ([]header.ReadSegment, *header.Fault) {
 		return nil, &header.Fault{Code: c, Where: "read list", Index: i, Found: found, Want: want}
@@ -140,7 +141,8 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 	return reads[run(reads):], nil
 }
 
-// run is how many segments from the first on have its position: one chunk (R61, R63).
+// run returns the number of leading segments that have the same position and so form one chunk
+// (R61, R63).
 func run(reads []header.ReadSegment) int {
 	n := 1
 	for n < len(reads) && reads[n].Position == reads[0].Position {
@@ -149,7 +151,7 @@ func run(reads []header.ReadSegment) int {
 	return n
 }
 
-// insert adds a chunk at the end of what is there, and its roundup.
+// insert adds a chunk and its roundup at the end of the plan.
 func (p *Plan) insert(segments []header.ReadSegment, longest uint32) {
 	start := p.Size
 	for i := range segments { // RFC 8166 §3.4.4: cut at any byte; R54
@@ -163,8 +165,8 @@ func (p *Plan) insert(segments []header.ReadSegment, longest uint32) {
 	}
 }
 
-// pull adds a range of the peer's memory, in Reads of at most longest bytes. A
-// segment of no bytes adds nothing (R55).
+// pull adds a segment of the peer's memory at the end of the plan, in RDMA Reads of at most longest
+// bytes. An empty segment adds nothing (R55).
 func (p *Plan) pull(s header.Segment, longest uint32) {
 	for s.Length > 0 {
 		n := min(s.Length, longest)
@@ -179,18 +181,18 @@ func (p *Plan) pull(s header.Segment, longest uint32) {
 	}
 }
 
-// source is the reduced stream: inline, or a chunk at position zero.
+// source is the reduced payload stream: the inline payload, or a chunk at position zero.
 type source struct {
-	inline   int // its length
-	from     int // next byte of it
+	inline   int // length of the payload
+	from     int // next byte of the payload
 	segments []header.ReadSegment
-	done     uint32 // bytes used of the first segment
-	left     uint64
+	done     uint32 // bytes of the first segment that are planned
+	left     uint64 // bytes that are not planned yet
 	longest  uint32
 }
 
-// take appends the next n bytes of the stream to the plan; there are as many.
-func (s *source) take(p *Plan, n uint64) {
+// appendTo adds the next n bytes of the stream to the plan. n must not exceed s.left.
+func (s *source) appendTo(p *Plan, n uint64) {
 	s.left -= n
 	if s.segments == nil {
 		if n > 0 {

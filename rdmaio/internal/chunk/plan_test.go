@@ -9,12 +9,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// limits are generous: what tests refuse, they refuse for another reason.
+// limits returns limits that lists of these tests do not exceed, unless they test that.
 func limits() *chunk.Limits {
 	return &chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 8, Requests: 64, Transfer: 1 << 20}
 }
 
-// read is a segment of handle h, which begins at 0x1000*h in its owner's memory.
+// read returns a segment of handle h, at offset 0x1000*h.
 func read(pos, h, n uint32) header.ReadSegment {
 	return header.ReadSegment{Position: pos, Segment: header.Segment{Handle: h, Length: n, Offset: 0x1000 * uint64(h)}}
 }
@@ -29,6 +29,7 @@ func pull(at, n int, h uint32, off uint64) chunk.Piece {
 
 func pad(at, n int) chunk.Piece { return chunk.Piece{At: at, Len: n, Source: chunk.FromPad} }
 
+// A Call is planned as written by hand, also with a Plan used before.
 func TestPlan(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -129,7 +130,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A segment longer than one RDMA Read may be is fetched by several.
+// A segment that is longer than an RDMA Read may be is read by several.
 func TestPlanSplitsTransfers(t *testing.T) {
 	lim := limits()
 	lim.Transfer = 3
@@ -143,7 +144,7 @@ func TestPlanSplitsTransfers(t *testing.T) {
 	}
 }
 
-// R62, R65 to R67, R93, R94: read lists that are against the rules, each told by its rule.
+// R62, R65 to R67, R93, R94: invalid read lists are refused with the fault for their rule.
 func TestPlanRefuses(t *testing.T) {
 	long := func(n int) (list []header.ReadSegment) {
 		for range n {
@@ -191,14 +192,15 @@ func TestPlanRefuses(t *testing.T) {
 			if diff := cmp.Diff(c.want, *f); diff != "" {
 				t.Error(diff)
 			}
-			if len(p.Pieces) > 16 { // bounded by what was sent
+			if len(p.Pieces) > 16 { // bounded by the segments sent
 				t.Errorf("%d pieces planned before the refusal", len(p.Pieces))
 			}
 		})
 	}
 }
 
-// A limit on requests holds both for what segments need and for what cutting the stream adds.
+// The limit on requests holds both for the segments and for those added where a chunk cuts the
+// stream.
 func TestPlanRequests(t *testing.T) {
 	lim := limits()
 	lim.Requests, lim.Transfer = 3, 4

@@ -6,20 +6,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 )
 
-// end is one end of a connection: the product's own accounts, for its Calls and for those it serves, and
-// nothing else of it.
+// end is one end of a connection. It has the accounts under test, for its own Calls and for those
+// that it serves, and nothing else of the product.
 type end struct {
 	req  credit.Requester
 	resp credit.Responder
-	work uint8 // Calls at the handler
+	work uint8 // Calls in the handler
 }
 
-// What is on the wire: a Call, or a Reply with its grant.
+// sent is a message: a Call, or a Reply with its grant.
 type sent int8
 
 const aCall sent = -1
 
-// wire is what one end sent to the other, in order.
+// wire has the messages in one direction, in order.
 type wire struct {
 	msg [10]sent
 	n   uint8
@@ -35,13 +35,13 @@ func (w *wire) pop() sent {
 	return m
 }
 
-// connection is both ends and the two wires: to[i] leads to end i.
+// connection has both ends and both directions: to[i] has the messages to end i.
 type connection struct {
 	ends [2]end
 	to   [2]wire
 }
 
-// key is all that two connections can differ in, small enough to remember ten million of.
+// key is the whole state of a connection, packed so that ten million fit into memory.
 type key [22]uint8
 
 func (c *connection) key() (k key) {
@@ -58,16 +58,20 @@ func (c *connection) key() (k key) {
 	return k
 }
 
-// limits are those of one end.
+// limits are the limits of one end.
 type limits struct {
 	calls, serves int
-	missing       int // of the calls + serves Receives that it should have
+	missing       int // Receives, of the calls + serves that it should have
 }
 
-// explore walks every interleaving of two ends that call each other. A responder may grant less than it could at any
-// time. Asserted in every state: a message finds a Receive; no account goes beyond its
-// limit; somebody can move. reserve is how many Receives grants leave to Replies, of an end that makes
-// so many Calls: the product's engine reserves as many.
+// explore visits every state of two ends that call each other, over all interleavings. A responder
+// may grant less than it could at any time. In every state explore asserts that each message finds
+// a Receive, no account is over its limit, and at least one step is possible. reserve returns the
+// number of Receives reserved for Replies at an end that makes so many Calls.
+//
+// The other checks of credits see real messages, of some interleavings: rdmaiotest.Ledger those of
+// connections over a provider, and sim's account those of engines on a simulated network. This one
+// has no messages and sees all interleavings, so it is kept apart on purpose.
 func explore(lim [2]limits, reserve func(calls int) int) (states int, found string) {
 	var start connection
 	for i, l := range lim {
@@ -97,12 +101,12 @@ func explore(lim [2]limits, reserve func(calls int) int) (states int, found stri
 			if l.calls > 0 && e.req.Free() {
 				move(func(n *connection) { n.ends[i].req.Sent(); n.to[1-i].push(aCall) })
 			}
-			if int(c.to[i].n) > e.resp.Outstanding() { // however late this end looks
+			if int(c.to[i].n) > e.resp.Outstanding() { // however late this end polls
 				return len(seen), "a message finds no Receive"
 			}
 			if c.to[i].n > 0 {
 				if c.to[i].msg[0] == aCall && e.resp.Busy() == l.serves {
-					return len(seen), "a good Call is taken for excess"
+					return len(seen), "a Call within the grant is dropped"
 				}
 				move(func(n *connection) {
 					e := &n.ends[i]
@@ -131,16 +135,17 @@ func explore(lim [2]limits, reserve func(calls int) int) (states int, found stri
 			}
 		}
 		if moves == 0 {
-			return len(seen), "nobody can move"
+			return len(seen), "no step is possible"
 		}
 	}
 	return len(seen), ""
 }
 
-// same is what the engine reserves.
+// same returns the reserve of the engine: one Receive for each Call.
 func same(calls int) int { return calls }
 
-// Every interleaving of both directions on one connection (R127, R130, R133, R266, R270, R271, R283).
+// All interleavings of both directions on one connection keep the rules (R127, R130, R133, R266,
+// R270, R271, R283).
 func TestAllInterleavings(t *testing.T) {
 	total, due := 0, 10_000_000
 	long, near := [2]limits{{6, 2, 0}, {2, 6, 0}}, [2]limits{{4, 4, 0}, {4, 3, 0}}
@@ -150,8 +155,8 @@ func TestAllInterleavings(t *testing.T) {
 	for _, lim := range [][2]limits{
 		{{calls: 5}, {serves: 5}}, // one direction
 		long, near,
-		{{5, 1, 0}, {4, 2, 0}}, // each asks for another number than the other grants
-		{{3, 4, 2}, {4, 4, 1}}, // and with fewer Receives grants are lower, no more
+		{{5, 1, 0}, {4, 2, 0}}, // each asks for another number of credits than the other grants
+		{{3, 4, 2}, {4, 4, 1}}, // with fewer Receives grants are lower, and all else holds
 	} {
 		n, found := explore(lim, same)
 		if t.Logf("%v: %d states", lim, n); found != "" {
@@ -160,12 +165,12 @@ func TestAllInterleavings(t *testing.T) {
 		total += n
 	}
 	if t.Logf("%d states in all", total); total < due {
-		t.Errorf("%d states, at least %d are due", total, due)
+		t.Errorf("%d states, want at least %d", total, due)
 	}
 }
 
-// The canary: where Receives are few, promising to Calls what Replies need is found out. So is it where
-// there are too few for any promise.
+// The canary: with few Receives, explore reports an account that promises those that Replies need,
+// and one that has none at all for the first Call.
 func TestModelSees(t *testing.T) {
 	few := [2]limits{{3, 4, 2}, {4, 4, 1}}
 	if n, found := explore(few, func(int) int { return 0 }); found != "a message finds no Receive" {

@@ -1,25 +1,24 @@
-// Package credit keeps the accounts of who may send. Version 1 counts
-// transactions: a Call asks for credits, a Reply grants them, and what is in
-// flight must not exceed the last grant (RFC 8166 §3.3.1). Accounts are plain
-// counters without locks or time.
+// Package credit counts the credits of a connection. In version 1 credits limit transactions: a
+// Call asks for credits, a Reply grants them, and no more Calls may be in flight than the last
+// grant (RFC 8166 §3.3.1). Accounts are plain counters, without locks and time.
 package credit
 
-// Requester is the side that makes Calls, in version 1.
+// Requester is the account of the side that makes Calls, in version 1.
 type Requester struct {
 	limit    uint32
 	granted  uint32
 	inFlight uint32
 
-	zero, over uint64 // grants that had to be raised, or cut
+	zero, over uint64 // grants that were raised to 1, or reduced to limit
 }
 
-// NewRequester makes an account that asks for limit credits, at least one, and
-// never uses more. Before the first Reply one Call may be in flight (RFC 8166 §3.3.3; R128, R136).
+// NewRequester returns an account that asks for limit credits, but at least one, and never uses
+// more. Before the first Reply one Call may be in flight (RFC 8166 §3.3.3; R128, R136).
 func NewRequester(limit int) Requester {
 	return Requester{limit: uint32(max(limit, 1)), granted: 1}
 }
 
-// Want is the credit value for a Call (R126).
+// Want returns the credit value for a Call (R126).
 func (r *Requester) Want() uint32 { return r.limit }
 
 // Free reports whether one more Call may be sent (R127, R130).
@@ -28,16 +27,16 @@ func (r *Requester) Free() bool { return r.inFlight < r.granted }
 // Sent counts a Call.
 func (r *Requester) Sent() { r.inFlight++ }
 
-// Ended takes a Call out of flight: its Reply, or an ERROR for it, has
-// arrived. A Call that was only cancelled here stays in flight (R135).
+// Ended counts a Call that is no longer in flight, because its Reply or an ERROR has arrived. A
+// cancelled Call stays in flight until then (R135).
 func (r *Requester) Ended() {
 	if r.inFlight > 0 {
 		r.inFlight--
 	}
 }
 
-// Grant takes the value of a message from the responder: none is one, lest all
-// stop for good, and more than we asked for is what we asked for (R131, T3 to T5).
+// Grant records the credit value of a message from the responder. A grant of 0 counts as 1, or the
+// requester could never send again. A grant over the limit counts as the limit (R131, T3 to T5).
 func (r *Requester) Grant(n uint32) {
 	switch {
 	case n == 0:
@@ -50,33 +49,33 @@ func (r *Requester) Grant(n uint32) {
 	r.granted = n
 }
 
-// InFlight is the number of Calls sent and not ended.
+// InFlight returns the number of Calls in flight.
 func (r *Requester) InFlight() int { return int(r.inFlight) }
 
-// Granted is the grant in force.
+// Granted returns the grant in force.
 func (r *Requester) Granted() int { return int(r.granted) }
 
-// ZeroGrants is how often the peer granted nothing.
+// ZeroGrants returns the number of grants of 0.
 func (r *Requester) ZeroGrants() uint64 { return r.zero }
 
-// OverGrants is how often the peer granted more than was asked for.
+// OverGrants returns the number of grants over the limit.
 func (r *Requester) OverGrants() uint64 { return r.over }
 
-// Responder is the side that answers Calls, in version 1.
+// Responder is the account of the side that answers Calls, in version 1.
 //
-// A grant of n promises n Receives for n Calls outstanding. Calls received and
-// not yet answered have used theirs, so what must be posted is n less those. Replies to
-// Calls of our own come into the same Receives, so as many as there may be of
-// those are never promised (RFC 8167 §4.3; R270, R271).
+// A grant of n promises a Receive for each of n outstanding Calls. Calls that were received and are
+// not answered have used theirs, so n less those must be posted. Replies to Calls of our own use
+// the same Receives. The Receives that they may need are reserved and never promised
+// (RFC 8167 §4.3; R270, R271).
 type Responder struct {
 	limit    uint32
-	reserved uint32 // Receives that Replies may need
+	reserved uint32 // Receives for Replies
 	posted   uint32 // Receives
 	busy     uint32 // Calls received and not answered
 }
 
-// NewResponder makes an account that grants at most limit credits, and promises none of
-// the Receives reserved for Replies. A limit of 0 takes no Call at all.
+// NewResponder returns an account that grants at most limit credits and reserves Receives for
+// Replies. If limit is 0, it accepts no Calls.
 func NewResponder(limit, reserved int) Responder {
 	return Responder{limit: uint32(max(limit, 0)), reserved: uint32(max(reserved, 0))}
 }
@@ -84,16 +83,16 @@ func NewResponder(limit, reserved int) Responder {
 // Posted counts Receives posted (R133).
 func (r *Responder) Posted(n int) { r.posted += uint32(n) }
 
-// Taken counts a Receive that completed, whatever with.
+// Taken counts a Receive that completed with a message of any kind.
 func (r *Responder) Taken() {
 	if r.posted > 0 {
 		r.posted--
 	}
 }
 
-// Accept counts a Call received, which is busy until Answered. It is false if more are busy than
-// were ever granted: then the Call is to be dropped and its Receive posted again, which
-// may be one that a Reply needs (R134, R283).
+// Accept counts a Call received, which is busy until Answered. It returns false if the Call exceeds
+// every grant. The caller must then drop the Call and post its Receive again, since a Reply may
+// need it (R134, R283).
 func (r *Responder) Accept() bool {
 	if r.busy >= r.limit {
 		return false
@@ -102,22 +101,24 @@ func (r *Responder) Accept() bool {
 	return true
 }
 
-// Answered ends a Call whose Reply or ERROR is about to be sent. Its Receive must have been posted again.
+// Answered counts a Call whose Reply or ERROR is about to be sent. Its Receive must have been
+// posted again before.
 func (r *Responder) Answered() {
 	if r.busy > 0 {
 		r.busy--
 	}
 }
 
-// Grant is the credit value for a message to a requester that asked for want:
-// at most that, the limit, and what is backed by Receives; never 0 (R129, R132, T6).
+// Grant returns the credit value for a message to a requester that asked for want. It is at most
+// want, the limit, and the number of Calls for which there are Receives; it is never 0 (R129, R132,
+// T6).
 func (r *Responder) Grant(want uint32) uint32 {
 	backed := r.posted + r.busy
 	return max(1, min(want, r.limit, backed-min(backed, r.reserved)))
 }
 
-// Busy is the number of Calls received and not answered.
+// Busy returns the number of Calls received and not answered.
 func (r *Responder) Busy() int { return int(r.busy) }
 
-// Outstanding is the number of Receives posted.
+// Outstanding returns the number of Receives posted.
 func (r *Responder) Outstanding() int { return int(r.posted) }

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 )
 
-// A requester's life, step by step, from the initial value on (R126 to R131, R135, R136; T3 to T5).
+// A requester follows each grant, from the initial one on (R126 to R131, R135, R136; T3 to T5).
 func TestRequester(t *testing.T) {
 	r := credit.NewRequester(32)
 	if r.Want() != 32 {
@@ -27,7 +27,7 @@ func TestRequester(t *testing.T) {
 	for i, step := range []struct {
 		name       string
 		do         func()
-		send, want int // try to send so many, so many may go
+		send, want int // Calls to send, Calls that may be sent
 	}{
 		{"R128: one before the first Reply", func() {}, 5, 1},
 		{"R130: a grant of 20", func() { end(1); r.Grant(20) }, 40, 20},
@@ -35,12 +35,12 @@ func TestRequester(t *testing.T) {
 		{"T5: 16 Replies later still none", func() { end(16) }, 5, 0},
 		{"T5: then one for one", func() { end(1) }, 5, 1},
 		{"T3: a grant of 0 is 1", func() { end(4); r.Grant(0) }, 5, 1},
-		{"T4: a huge one is what we asked for", func() { end(1); r.Grant(0xffffffff) }, 100, 32},
-		{"an end too many changes nothing", func() { end(40) }, 100, 32},
+		{"T4: a huge grant is the limit", func() { end(1); r.Grant(0xffffffff) }, 100, 32},
+		{"an Ended too many changes nothing", func() { end(40) }, 100, 32},
 	} {
 		step.do()
 		if got := send(step.send); got != step.want {
-			t.Errorf("step %d, %s: %d went, want %d", i, step.name, got, step.want)
+			t.Errorf("step %d, %s: %d sent, want %d", i, step.name, got, step.want)
 		}
 		if r.InFlight() > 32 {
 			t.Errorf("%d in flight", r.InFlight())
@@ -51,7 +51,8 @@ func TestRequester(t *testing.T) {
 	}
 }
 
-// R129, R132, R133; T6.
+// A grant is at most the number asked for, the limit, and the number of Receives (R129, R132, R133;
+// T6).
 func TestResponder(t *testing.T) {
 	r := credit.NewResponder(4, 0)
 	if g := r.Grant(10); g != 1 {
@@ -63,8 +64,7 @@ func TestResponder(t *testing.T) {
 			t.Errorf("asked for %d: grants %d, want %d", c.want, g, c.grant)
 		}
 	}
-	// Three Calls in work keep their share of the promise; a Receive that cannot
-	// be posted again costs it.
+	// Three busy Calls count as Receives. A Call that is answered without a new Receive does not.
 	for i := range 3 {
 		if r.Taken(); !r.Accept() {
 			t.Errorf("Call %d was not accepted", i)
@@ -84,8 +84,8 @@ func TestResponder(t *testing.T) {
 	}
 }
 
-// R134, R270, R271, R283: Receives that Replies may need are not promised, and Calls beyond the
-// limit are not accepted, however many Receives there are.
+// R134, R270, R271, R283: reserved Receives are not promised. Calls beyond the limit are not
+// accepted, with any number of Receives.
 func TestReserved(t *testing.T) {
 	r := credit.NewResponder(4, 3)
 	for _, c := range []struct{ posted, grant int }{{2, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 4}} {
