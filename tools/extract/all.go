@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// all runs over the manifest: write, compare, or report.
+// all extracts the documents of the manifest, and writes, compares or reports.
 func (o *options) all() int {
 	p := o.printer()
 	results, err := build(o.manifest, o.spec)
@@ -22,7 +22,7 @@ func (o *options) all() int {
 		code = exitFailed
 	}
 	if code == exitFailed {
-		return code // write nothing of a set that is not whole
+		return code // write nothing if the set is incomplete
 	}
 	if o.report {
 		for _, r := range results {
@@ -48,14 +48,14 @@ func (o *options) all() int {
 			p.changed(out.path, o.dryRun)
 		}
 	}
-	if err == nil { // otherwise files of the documents that could not be read would look stale
+	if err == nil { // else the files of documents that could not be read would look stale
 		old, err := stale(o.out, list)
 		if err != nil {
 			p.failure(err)
 			return exitFailed
 		}
 		for _, name := range old {
-			const message = "extracted once, but no document of the manifest yields it now"
+			const message = "was extracted earlier, and no document of the manifest yields it now"
 			const help = "delete it and its .origin"
 			if o.check {
 				p.finding("stale", name, message, help)
@@ -69,12 +69,12 @@ func (o *options) all() int {
 		p.summary(r)
 	}
 	if p.findings > 0 {
-		fmt.Fprintf(o.stderr, "extract: %d findings; without -check, what differs is written\n", p.findings)
+		fmt.Fprintf(o.stderr, "extract: %d findings; without -check, extract writes the files that differ\n", p.findings)
 	}
 	return code
 }
 
-// flatten returns the errors joined in one.
+// flatten returns the errors that errors.Join put together.
 func flatten(err error) []error {
 	if err == nil {
 		return nil

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// edit collects the changes to one extracted file. All hunks match the file as it was extracted, so the order of the
-// errata decides nothing but the order of lines added at the same place.
+// edit collects the changes to one extracted file. All hunks match the file as extracted, so the
+// order of errata only determines the order of lines that are added at the same place.
 type edit struct {
 	lines   []line
 	removed []string       // by index: id of the erratum that removes or moves the line
 	added   map[int][]line // before index; len(lines) is the end
 }
 
-// apply returns the extracted lines of a file with its errata in place, without which some documents
-// do not compile (R320). Errors name the erratum and the lines of the document it searched.
+// apply returns the extracted lines of a file with its errata in place, without which some
+// documents do not compile (R320). Errors name the erratum and the lines of the document it
+// searched.
 func apply(lines []line, errata []*erratum) ([]line, error) {
 	ed := edit{lines: lines, removed: make([]string, len(lines)), added: map[int][]line{}}
 	for _, e := range errata {
@@ -115,13 +116,13 @@ func (ed *edit) find(ops []hunkLine) (int, error) {
 	case 1:
 		return at[0], nil
 	case 0:
-		return 0, fmt.Errorf("the old text matches nowhere, want exactly once; %s", ed.nearest(old))
+		return 0, fmt.Errorf("the old text has no match, expected exactly one; %s", ed.nearest(old))
 	}
 	var nums []string
 	for _, i := range at {
 		nums = append(nums, fmt.Sprint(ed.lines[i].num))
 	}
-	return 0, fmt.Errorf("the old text matches %d times, want exactly once: at document lines %s; add context lines", len(at), strings.Join(limit(nums, 10), ", "))
+	return 0, fmt.Errorf("the old text has %d matches, expected exactly one: at document lines %s; add context lines", len(at), strings.Join(limit(nums, 10), ", "))
 }
 
 // matches returns how many of the old lines stand at index i, in order.
@@ -133,8 +134,8 @@ func (ed *edit) matches(i int, old []string) int {
 	return n
 }
 
-// nearest describes where the old lines nearly match: the place that agrees longest and the line that breaks it, or
-// the lines most alike to the first one.
+// nearest describes the nearest match of the old lines: the longest one and the line at which it
+// ends, or the lines most similar to the first old line.
 func (ed *edit) nearest(old []string) string {
 	best, at := 0, 0
 	for i := range ed.lines {

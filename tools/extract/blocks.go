@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// The forms by which a definition of RFC 4506 §6.3 or RFC 5531 §12.2 is told from prose. The first matches a line that
-// is a beginning by itself, the second one that is a beginning if the next line opens with the given character. A
-// constant need not have its equals sign, a struct's name may have a star, and a union may lack its switch: documents get
-// that wrong, and the erratum needs the line.
+// Patterns that distinguish the beginning of a definition (RFC 4506 §6.3, RFC 5531 §12.2) from
+// prose. blockHere matches a line that is a beginning by itself, the others one that is a beginning
+// if the next line opens with a brace, a parenthesis or "switch". A constant need not have its
+// equals sign, a struct's name may have a star, and a union may lack its switch: documents have
+// these faults, and the erratum needs the line.
 var (
 	blockHere = regexp.MustCompile(`^[ \t]*(?:` +
 		`(?:struct|enum|program)[ \t]+\*?[A-Za-z_]\w*[ \t]*\{` +
@@ -23,7 +24,7 @@ var (
 	blockUnion = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*$`)
 )
 
-// damage says that a definition begins at a line of the document but never closes.
+// damage is a definition that begins at a line of the document and never closes.
 type damage struct {
 	num  int    // line of the document, from 1
 	text string // that line
@@ -32,13 +33,13 @@ type damage struct {
 // blockReader finds XDR definitions in the lines of a document.
 type blockReader struct {
 	lines []string
-	cut   []bool // page furniture, not part of any definition
+	cut   []bool // lines of page breaks, not part of any definition
 
-	once  map[string]int // definitions that were read, if each is to be taken once; nil otherwise
-	again int            // how many were left out for that
+	once  map[string]int // definitions that were read, if repetitions are left out; else nil
+	again int            // number of repetitions left out
 }
 
-// next returns the index of the first line at or after i and before to that is no page furniture, or to.
+// next returns the index of the first line from i on that is not part of a page break, or to.
 func (r *blockReader) next(i, to int) int {
 	for i < to && r.cut[i] {
 		i++
@@ -66,8 +67,8 @@ func (r *blockReader) begins(i, to int) bool {
 	return false
 }
 
-// read returns the definitions in a span, one after the other, with their common indentation removed, and the places
-// that begin like one and do not close. Each line is looked at a bounded number of times.
+// read returns the definitions in a span, one after the other, with their common indentation
+// removed, and those that begin and never close. It reads each line a bounded number of times.
 func (r *blockReader) read(s span) (out []line, bad []damage) {
 	for i := s.from; i < s.to; {
 		start := r.next(i, s.to)
@@ -120,11 +121,12 @@ func (r *blockReader) repeats(first, end int) bool {
 	return r.once[key] > 1
 }
 
-// headerComment bounds the comment taken above a definition, so that one that never closes swallows little.
+// headerComment is the largest number of lines of a comment above a definition, so that a comment
+// that never closes takes few lines with it.
 const headerComment = 100
 
-// afterComment returns the line that follows the comment lines beginning at i without an empty line in between, or i
-// if they are not such a comment.
+// afterComment returns the line that follows the comment lines beginning at i without an empty line
+// in between, or i if they are not such a comment.
 func (r *blockReader) afterComment(i, to int) int {
 	var sc scanner
 	start := i
@@ -143,9 +145,10 @@ func (r *blockReader) afterComment(i, to int) int {
 	return start
 }
 
-// end returns the line after the definition that begins at line i. A definition whose last semicolon is missing ends
-// with its brace: the line is wanted, so that an erratum can correct it. If the definition does not close, ok is false
-// and end is where to go on: the first line that cannot belong to it.
+// end returns the line after the definition that begins at line i. A definition whose last
+// semicolon is missing ends with its brace: the line is taken, so that an erratum can correct it.
+// If the definition does not close, ok is false, and end is the first line that cannot belong to
+// it.
 func (r *blockReader) end(i, to int) (end int, ok bool) {
 	indent := width(r.lines[i])
 	var sc scanner
@@ -171,8 +174,9 @@ func (r *blockReader) end(i, to int) (end int, ok bool) {
 	return to, sc.braced && !sc.comment
 }
 
-// dedent returns lines start to end without page furniture and without the blanks all of them begin with. Where some
-// begin with blanks and others with tabs, what is left of those is blanks.
+// dedent returns lines start to end without page breaks and without the indentation that all of
+// them share. Where some begin with blanks and others with tabs, the remaining indentation is
+// blanks.
 func (r *blockReader) dedent(start, end int) []line {
 	var out []line
 	common, least := "", -1
@@ -220,7 +224,7 @@ type scanner struct {
 	code    bool // something other than a comment was seen
 	closed  bool // the last character of code was a semicolon at depth 0
 	braced  bool // it was a brace that came back to depth 0
-	prose   bool // behind such a semicolon stands what begins no definition
+	prose   bool // after such a semicolon follows something that begins no definition
 }
 
 func (sc *scanner) line(s string) {

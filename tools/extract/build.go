@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// docResult is what one document of the manifest gives.
+// docResult holds the results of one document of the manifest.
 type docResult struct {
 	doc    *document
 	lines  int // of the document
 	marked int // lines with the marker, in any mode
 	units  []*unitResult
-	notes  []string // what a person should look at; no finding
+	notes  []string // for the user to check; not findings
 }
 
-// unitResult is what one unit gives.
+// unitResult holds the results of one unit.
 type unitResult struct {
 	unit   *unit
 	looked int // lines with the marker, or lines of the sections looked through
@@ -36,7 +36,7 @@ type fileResult struct {
 	errata []*erratum
 }
 
-// checksumError says that a document is not the one the manifest was written for.
+// checksumError reports a document whose checksum is not the one in the manifest.
 type checksumError struct {
 	file, manifest string
 	line           int // of the document's block
@@ -46,14 +46,15 @@ type checksumError struct {
 func (e *checksumError) Error() string { return e.file + ": " + e.message() + "; " + e.help() }
 
 func (e *checksumError) message() string {
-	return fmt.Sprintf("sha256 is %s but %s:%d names %s", e.have, e.manifest, e.line, e.want)
+	return fmt.Sprintf("its sha256 is %s, but %s:%d names %s", e.have, e.manifest, e.line, e.want)
 }
 
 func (e *checksumError) help() string {
-	return "restore the document if it was changed by accident; for a new revision, review its errata and put the new sum into the manifest"
+	return "restore the document if the change was an accident; for a new revision, review its errata and enter the new sum in the manifest"
 }
 
-// build extracts everything the manifest names. It returns the results it could make together with the errors, joined.
+// build extracts all documents of the manifest. It returns the results that it could make, and the
+// errors, joined.
 func build(manifest, specDir string) ([]*docResult, error) {
 	raw, err := os.ReadFile(manifest)
 	if err != nil {
@@ -76,7 +77,8 @@ func build(manifest, specDir string) ([]*docResult, error) {
 	return results, errors.Join(errs...)
 }
 
-// strayErrata returns an error for each errata file that belongs to no document with XDR: nothing would apply it.
+// strayErrata returns an error for each errata file that would not be applied because it belongs to
+// no document with XDR.
 func strayErrata(specDir string, docs []*document) []error {
 	dir := filepath.Join(specDir, "errata")
 	entries, err := os.ReadDir(dir)
@@ -86,7 +88,7 @@ func strayErrata(specDir string, docs []*document) []error {
 	var errs []error
 	for _, e := range entries {
 		if !slices.ContainsFunc(docs, func(d *document) bool { return d.name == e.Name() && d.mode != modeNone }) {
-			errs = append(errs, fmt.Errorf("%s: no document of the manifest with XDR has this name; errata are named as their document", filepath.Join(dir, e.Name())))
+			errs = append(errs, fmt.Errorf("%s: no document of the manifest with XDR has this name; expected errata to have the name of their document", filepath.Join(dir, e.Name())))
 		}
 	}
 	return errs
@@ -128,7 +130,7 @@ func extractDocument(d *document, lines []string) (*docResult, error) {
 	switch d.mode {
 	case modeNone:
 		if len(all) > 0 {
-			return nil, fmt.Errorf("mode none, but %d lines carry the marker, the first at line %d; want mode marked", len(all), all[0].num)
+			return nil, fmt.Errorf("mode none, but %d lines begin with ///, the first at line %d; use mode marked", len(all), all[0].num)
 		}
 	case modeMarked:
 		return r, r.fromMarked(all)
@@ -140,7 +142,7 @@ func extractDocument(d *document, lines []string) (*docResult, error) {
 
 func (r *docResult) fromMarked(all []line) error {
 	if len(all) == 0 {
-		return errors.New("mode marked, but no line begins with ///; want mode sections or none")
+		return errors.New("mode marked, but no line begins with ///; use mode sections or none")
 	}
 	var names []string
 	for _, u := range r.doc.units {
@@ -184,12 +186,13 @@ func (r *docResult) fromSections(lines []string) error {
 	return nil
 }
 
-// note says what the damage is, for people.
+// note returns a description of the damage.
 func (b damage) note() string {
-	return fmt.Sprintf("line %d begins like a definition that never closes, not taken: %q", b.num, b.text)
+	return fmt.Sprintf("line %d begins a definition that never closes, left out: %q", b.num, b.text)
 }
 
-// sections returns the definitions under several sections, in the order named, and how many lines were looked at.
+// sections returns the definitions under several sections, in the order named, and how many lines
+// were looked at.
 func (r *blockReader) sections(names []string) (taken []line, looked int, bad []damage, err error) {
 	for _, s := range names {
 		number, table := strings.CutPrefix(s, tablePrefix)

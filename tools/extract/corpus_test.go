@@ -15,8 +15,9 @@ import (
 // scriptUsual is the extraction script most RFCs with marked lines print.
 const scriptUsual = `grep '^ *///' | sed 's?^ */// ??' | sed 's?^ *///$??'`
 
-// TestCorpusMarked takes the marked lines of every IETF document and compares with an independent count and, where a
-// shell is, with the usual script. The corpus has no marker without a blank, so both must agree line by line.
+// TestCorpusMarked takes the marked lines of every IETF document and compares with an independent
+// count and, where a shell is, with the usual script. The corpus has no marker without a blank, so
+// both must agree line by line.
 func TestCorpusMarked(t *testing.T) {
 	docs := 0
 	for _, name := range ietf(t) {
@@ -46,8 +47,8 @@ func TestCorpusMarked(t *testing.T) {
 	}
 }
 
-// TestCorpusSections takes XDR by form from documents that have no marker. The counts are of definitions at the left
-// margin, counted once in the documents with grep.
+// TestCorpusSections takes XDR by form from documents that have no marker. The counts are of
+// definitions at the left margin, counted once in the documents with grep.
 func TestCorpusSections(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	tests := []struct {
@@ -87,7 +88,8 @@ func TestCorpusSections(t *testing.T) {
 	}
 }
 
-// TestCorpusIndented takes the same definitions from the same lines of a document however it is indented.
+// TestCorpusIndented takes the same definitions from the same lines of a document however it is
+// indented.
 func TestCorpusIndented(t *testing.T) {
 	tabs := strings.NewReplacer("\n        ", "\n\t")
 	for _, name := range []string{"rfc1094.txt", "rfc1813.txt", "rfc1833.txt", "rfc5666.txt"} {
@@ -119,7 +121,8 @@ func blanks(s string) string {
 	return strings.Repeat(" ", width(s)) + strings.TrimLeft(s, " \t")
 }
 
-// TestSectionsIndented finds sections at the margin that the document has, and not numbers further right.
+// TestSectionsIndented finds sections at the margin that the document has, and not numbers further
+// right.
 func TestSectionsIndented(t *testing.T) {
 	for _, margin := range []string{"", " ", "\t", "     "} {
 		doc := "1. One\n\n   struct a { int x; };\n\n   2. Two of a list\n\n   struct b { int x; };\n\n2. Two\n\n   struct c { int x; };\n"
@@ -140,7 +143,7 @@ func TestLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := run([]string{"-doc", name}, &out, &errs); code != exitFindings || !strings.Contains(errs.String(), "line 1 begins like") || !strings.Contains(out.String(), "struct b") {
+	if code := run([]string{"-doc", name}, &out, &errs); code != exitFindings || !strings.Contains(errs.String(), "line 1 begins a definition that never closes") || !strings.Contains(out.String(), "struct b") {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errs)
 	}
 }

@@ -1,17 +1,19 @@
-// Command extract turns protocol documents into XDR files.
+// Command extract takes the XDR out of protocol documents.
 //
-// It reads spec/MANIFEST, takes the XDR out of each document named there, applies the reviewed corrections of
-// spec/errata, and writes spec/x/<unit>/<file>.x with an origin map beside it. The result holds extracted lines and
-// errata and nothing else, so the same inputs give the same bytes on any machine. It imports the standard library only.
+// It reads spec/MANIFEST, extracts the XDR of each document named there, applies the reviewed
+// corrections of spec/errata, and writes spec/x/<unit>/<file>.x with an origin map beside it. The
+// result holds extracted lines and errata and nothing else, so the same inputs give the same bytes
+// on any machine. It imports the standard library only.
 //
-// A unit is one Go package to be: one or more .x files that share a scope and are read in the order of the manifest.
-// Folders under spec/x that the manifest does not name were dropped in by hand; they are never touched.
+// A unit is one Go package to be: one or more .x files that share a scope and are read in the order
+// of the manifest. Folders under spec/x that the manifest does not name were dropped in by hand;
+// they are never touched.
 //
 // # Manifest
 //
-// spec/MANIFEST is read by line. A line whose first visible character is # is a comment, as is what follows " #".
-// Words are separated by blanks; indentation is free. A document line begins a block, a unit line begins a unit of
-// that document, a file line adds a file to that unit:
+// spec/MANIFEST is read by line. A line whose first visible character is # is a comment, as is the
+// rest of a line after " #". Words are separated by blanks; indentation is free. A document line
+// begins a block, a unit line begins a unit of that document, a file line adds a file to that unit:
 //
 //	document NAME             a file in the folder of the manifest
 //	version  WORD             revision of the document, for people and reports
@@ -21,31 +23,35 @@
 //	target   DIR              folder of the generated package of this unit; gen/NAME unless given
 //	file     NAME.x [SECTION...]
 //
-// Mode marked takes the lines that begin with three slashes. With one file in all, that file gets every line; with
-// more, they follow the FILE ENDS lines of the document, name by name. Mode sections takes the XDR definitions found
-// under the sections listed with each file (a section includes its subsections; table:NUMBER, see below). Mode none is for a document with no
-// XDR: its checksum is verified, nothing else.
+// Mode marked takes the lines that begin with three slashes. With one file in all, that file gets
+// every line; with more, they follow the FILE ENDS lines of the document, name by name. Mode
+// sections takes the XDR definitions found under the sections listed with each file (a section
+// includes its subsections; table:NUMBER, see below). Mode none is for a document with no XDR: its
+// checksum is verified, nothing else.
 //
 // # What is taken
 //
-// Marked: optional blanks, three slashes, at most one blank, then the text. A fourth slash belongs to the text and is
-// accepted where it opens a comment ("////*"). Lines that hold the marker anywhere else (quoted scripts) are not taken.
+// Marked: optional blanks, three slashes, at most one blank, then the text. A fourth slash belongs
+// to the text and is accepted where it opens a comment ("////*"). Lines that hold the marker
+// anywhere else (quoted scripts) are not taken.
 //
-// Sections: a definition is told by its form, not by its place. It begins with struct, union, enum, typedef, const or
-// program in the shape of a definition and runs to the semicolon that closes it; a comment directly above belongs to
-// it. Page footers, headers, form feeds and the empty lines around them are cut out, the indentation common to one
-// definition is removed, and one empty line stands between two definitions where the document has one there. A union may
-// lack its switch, or have it on the next line.
+// Sections: a definition is recognized by its form, not by its place. It begins with struct, union,
+// enum, typedef, const or program in the shape of a definition and runs to the semicolon that
+// closes it; a comment directly above belongs to it. Page footers, headers, form feeds and the
+// empty lines around them are cut out, the indentation common to one definition is removed, and one
+// empty line stands between two definitions where the document has one there. A union may lack its
+// switch, or have it on the next line.
 //
-// Tables: where a file's list has table:2.4 in place of 2.4, the lines of that section that hold a name in capitals and
-// a number, and nothing else, are taken as constants: "NFS3_FHSIZE 64" as "const NFS3_FHSIZE = 64;". This is the one
-// place where a line is written anew; older documents give their sizes so, and the manifest says where.
+// Tables: where a file's list has table:2.4 in place of 2.4, the lines of that section that hold a
+// name in capitals and a number, and nothing else, are taken as constants: "NFS3_FHSIZE 64" as
+// "const NFS3_FHSIZE = 64;". This is the only case in which a line is rewritten. Older documents
+// give their sizes in this form; the manifest says where.
 //
-// In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are dropped, and what the
-// form of a document puts around its text: the tags of HTML and of the XML of RFC 7991 that stand around code, CDATA,
-// entities (XDR has no &), the > of quoted Markdown and mail, overstriking. With -doc, code that a fence or a
-// <sourcecode> says is of another language is passed over in mode sections, and a definition that stands in the document
-// again word for word is taken once.
+// In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are
+// dropped, and so is the markup of the document: tags of HTML and of the XML of RFC 7991 around
+// code, CDATA, entities (XDR has no &), the > of quoted Markdown and mail, overstriking. With -doc
+// and mode sections, code that a fence or a <sourcecode> marks as another language is skipped, and
+// a definition that the document repeats word for word is taken once.
 //
 // # Errata
 //
@@ -61,10 +67,11 @@
 //	+struct rpcrdma2_hdr_prefix {
 //	         struct rpcrdma_common       rdma_start;
 //
-// A hunk begins with @@ and ends at an empty line, the next hunk or the next erratum. Its lines begin with a blank
-// (context), a minus (removed) or a plus (added); what follows that character is compared to the byte. Context and
-// removed lines together must match exactly once in the extracted file, before any erratum is applied; two errata
-// may share context but not remove the same line. Comments (#) stand outside hunks. Three more forms exist:
+// A hunk begins with @@ and ends at an empty line, the next hunk or the next erratum. Its lines
+// begin with a blank (context), a minus (removed) or a plus (added); what follows that character is
+// compared to the byte. Context and removed lines together must match exactly once in the extracted
+// file, before any erratum is applied; two errata may share context but not remove the same line.
+// Comments (#) are outside hunks. Three more forms exist:
 //
 //	@start    followed by + lines: put before the first line of the file
 //	@end      followed by + lines: put after the last line
@@ -73,16 +80,19 @@
 //
 // # Origin map
 //
-// spec/x/<unit>/<file>.x.origin tells where each line of the .x file comes from. It is made of lines of words, each
-// two separated by one blank, no comments, each line ended by a newline. The first line is
+// spec/x/<unit>/<file>.x.origin gives the origin of each line of the .x file. It consists of lines
+// of words with one blank between words, no comments, and a newline at the end of each line. The
+// first line is
 //
 //	xdr-origin 1 DOCUMENT
 //
-// with the version of this format and the document's file name in spec/. Each further line is a run:
+// with the version of this format and the document's file name in spec/. Each further line is a
+// run:
 //
 //	12-40 DOCUMENT 870                 lines 12 to 40 of the .x file are lines 870 to 898 of spec/DOCUMENT
 //	41 errata DOCUMENT P2-missing 17   line 41 was added by that erratum, written in spec/errata/DOCUMENT at line 17
 //
-// A run of one line is written N, a longer one FIRST-LAST; the last number is the place of the run's first line, the
-// others follow one by one. Lines count from 1. Runs are in order and cover every line of the .x file exactly once.
+// A run of one line is written N, a longer one FIRST-LAST; the last number is the place of the
+// run's first line, the others follow one by one. Lines count from 1. Runs are in order and cover
+// every line of the .x file exactly once.
 package main

@@ -22,7 +22,7 @@ type hunk struct {
 	line   int    // of the line that begins it
 	ops    []hunkLine
 	to     string     // "@move" only: "", "@before" or "@after"
-	anchor []hunkLine // "@move" only: context that says where to
+	anchor []hunkLine // "@move" only: context lines of the destination
 }
 
 // hunkLine is a line of a hunk: ' ' context, '-' removed or moved, '+' added.
@@ -34,7 +34,7 @@ type hunkLine struct {
 
 var erratumID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// parseErrata reads an errata file, see doc.go. Its errors carry name:line.
+// parseErrata reads an errata file, whose format is in doc.go. Its errors begin with name:line.
 func parseErrata(name string, text []byte) ([]*erratum, error) {
 	p := errataParser{seen: map[string]int{}}
 	for i, l := range strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") {
@@ -80,7 +80,7 @@ func (p *errataParser) line(num int, l string) error {
 		return nil
 	}
 	if strings.IndexByte(" \t-+", l[0]) >= 0 {
-		return fmt.Errorf("%q stands outside a hunk; a hunk begins with @@ and an empty context line is one blank", l)
+		return fmt.Errorf("%q is outside a hunk; a hunk begins with @@, and an empty context line is one blank", l)
 	}
 	key, value, _ := strings.Cut(l, " ")
 	return p.field(num, key, strings.TrimSpace(value))
@@ -88,11 +88,11 @@ func (p *errataParser) line(num int, l string) error {
 
 func (p *errataParser) field(num int, key, value string) error {
 	if value == "" {
-		return fmt.Errorf("%s: nothing after it", key)
+		return fmt.Errorf("%s: found no value after it", key)
 	}
 	if key == "erratum" {
 		if !erratumID.MatchString(value) {
-			return fmt.Errorf("erratum %q: want letters, digits, dot, dash and underscore only", value)
+			return fmt.Errorf("erratum %q: expected letters, digits, dot, dash and underscore only", value)
 		}
 		if first, ok := p.seen[value]; ok {
 			return fmt.Errorf("erratum %s: named before at line %d", value, first)
@@ -106,7 +106,7 @@ func (p *errataParser) field(num int, key, value string) error {
 	}
 	e := p.list[len(p.list)-1]
 	if len(e.hunks) > 0 {
-		return fmt.Errorf("%s: stands after a hunk; want it above the hunks of its erratum", key)
+		return fmt.Errorf("%s: found after a hunk, expected above the hunks of its erratum", key)
 	}
 	switch key {
 	case "file":
@@ -117,7 +117,7 @@ func (p *errataParser) field(num int, key, value string) error {
 		p.reason = true
 		return setOnce(key, &e.reason, value)
 	}
-	return fmt.Errorf("%q: unknown word; want erratum, file, section, reason or a hunk", key)
+	return fmt.Errorf("%q: unknown word, expected erratum, file, section, reason or a hunk", key)
 }
 
 func (p *errataParser) directive(num int, l string) error {
@@ -130,14 +130,14 @@ func (p *errataParser) directive(num int, l string) error {
 		e.hunks = append(e.hunks, hunk{kind: l, line: num})
 	case "@before", "@after":
 		if !p.inHunk || e.hunks[len(e.hunks)-1].kind != "@move" {
-			return fmt.Errorf("%s: says where an @move goes and stands right after its lines", l)
+			return fmt.Errorf("%s: found without @move, expected right after the lines of one", l)
 		}
 		h := &e.hunks[len(e.hunks)-1]
 		if err := setOnce(l, &h.to, l); err != nil {
 			return err
 		}
 	default:
-		return fmt.Errorf("%q: unknown; want @@, @start, @end, @move, @before or @after", l)
+		return fmt.Errorf("%q: unknown directive, expected @@, @start, @end, @move, @before or @after", l)
 	}
 	p.inHunk = true
 	return nil
@@ -156,7 +156,7 @@ func (p *errataParser) hunkLine(l hunkLine) error {
 		want = "-"
 	}
 	if strings.IndexByte(want, l.op) < 0 {
-		return fmt.Errorf("%q line in this part of %s; want only %q", l.op, h.kind, want)
+		return fmt.Errorf("found a %q line in this part of %s, expected only %q", l.op, h.kind, want)
 	}
 	if h.to != "" {
 		h.anchor = append(h.anchor, l)
@@ -166,7 +166,7 @@ func (p *errataParser) hunkLine(l hunkLine) error {
 	return nil
 }
 
-// complete checks what an erratum must say as a whole.
+// complete checks a whole erratum.
 func (e *erratum) complete() error {
 	for _, f := range []struct{ name, value string }{{"file", e.file}, {"section", e.section}, {"reason", e.reason}} {
 		if f.value == "" {
@@ -190,7 +190,7 @@ func (e *erratum) complete() error {
 		case changes == 0:
 			return fmt.Errorf("the hunk at line %d changes nothing", h.line)
 		case h.kind == "@@" && old == 0:
-			return fmt.Errorf("the hunk at line %d has no context, so it could stand anywhere; add context or use @start or @end", h.line)
+			return fmt.Errorf("the hunk at line %d has no context, so that it matches anywhere; add context, or use @start or @end", h.line)
 		case h.to != "" && len(h.anchor) == 0:
 			return fmt.Errorf("the hunk at line %d: %s needs context lines", h.line, h.to)
 		}

@@ -35,27 +35,27 @@ func TestParseErrataErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"field first", "file f.x", "E:1: file: an entry begins with an erratum line"},
 		{"hunk first", "@@", "E:1: @@: an entry begins with an erratum line"},
-		{"bad id", "erratum P 1", `E:1: erratum "P 1": want letters, digits, dot, dash and underscore only`},
+		{"bad id", "erratum P 1", `E:1: erratum "P 1": expected letters, digits, dot, dash and underscore only`},
 		{"id twice", entry("P1", "@@\n-a") + "erratum P1", "E:7: erratum P1: named before at line 1"},
-		{"unknown word", "erratum P1\ncolor red", `E:2: "color": unknown word; want erratum, file, section, reason or a hunk`},
-		{"empty field", "erratum P1\nfile", "E:2: file: nothing after it"},
+		{"unknown word", "erratum P1\ncolor red", `E:2: "color": unknown word, expected erratum, file, section, reason or a hunk`},
+		{"empty field", "erratum P1\nfile", "E:2: file: found no value after it"},
 		{"field twice", "erratum P1\nfile a\nfile b", "E:3: file: given twice"},
-		{"field after hunk", "erratum P1\n@@\n-a\nfile b", "E:4: file: stands after a hunk; want it above the hunks of its erratum"},
+		{"field after hunk", "erratum P1\n@@\n-a\nfile b", "E:4: file: found after a hunk, expected above the hunks of its erratum"},
 		{"no file", "erratum P1\nsection 1\nreason r\n@@\n-a", "E:1: erratum P1: file is missing"},
 		{"no section", "erratum P1\nfile f\nreason r\n@@\n-a", "E:1: erratum P1: section is missing"},
 		{"no reason", "erratum P1\nfile f\nsection 1\n@@\n-a", "E:1: erratum P1: reason is missing"},
 		{"no hunk", entry("P1", ""), "E:1: erratum P1: has no hunk"},
 		{"nothing changed", entry("P1", "@@\n a"), "E:1: erratum P1: the hunk at line 5 changes nothing"},
-		{"no context", entry("P1", "@@\n+a"), "E:1: erratum P1: the hunk at line 5 has no context, so it could stand anywhere; add context or use @start or @end"},
-		{"unknown hunk", entry("P1", "@middle"), `E:5: "@middle": unknown; want @@, @start, @end, @move, @before or @after`},
-		{"after without move", entry("P1", "@@\n-a\n@after"), "E:7: @after: says where an @move goes and stands right after its lines"},
+		{"no context", entry("P1", "@@\n+a"), "E:1: erratum P1: the hunk at line 5 has no context, so that it matches anywhere; add context, or use @start or @end"},
+		{"unknown hunk", entry("P1", "@middle"), `E:5: "@middle": unknown directive, expected @@, @start, @end, @move, @before or @after`},
+		{"after without move", entry("P1", "@@\n-a\n@after"), "E:7: @after: found without @move, expected right after the lines of one"},
 		{"before and after", entry("P1", "@move\n-a\n@after\n b\n@after"), "E:9: @after: given twice"},
 		{"after without context", entry("P1", "@move\n-a\n@after"), "E:1: erratum P1: the hunk at line 5: @after needs context lines"},
-		{"added line in a move", entry("P1", "@move\n+a"), `E:6: '+' line in this part of @move; want only "-"`},
-		{"removed line as anchor", entry("P1", "@move\n-a\n@before\n-b"), `E:8: '-' line in this part of @move; want only " "`},
-		{"context at the start", entry("P1", "@start\n a"), `E:6: ' ' line in this part of @start; want only "+"`},
-		{"indented line after a field", "erratum P1\nfile f\n a", `E:3: " a" stands outside a hunk; a hunk begins with @@ and an empty context line is one blank`},
-		{"line outside a hunk", entry("P1", "@@\n-a\n\n-b c"), `E:8: "-b c" stands outside a hunk; a hunk begins with @@ and an empty context line is one blank`},
+		{"added line in a move", entry("P1", "@move\n+a"), `E:6: found a '+' line in this part of @move, expected only "-"`},
+		{"removed line as anchor", entry("P1", "@move\n-a\n@before\n-b"), `E:8: found a '-' line in this part of @move, expected only " "`},
+		{"context at the start", entry("P1", "@start\n a"), `E:6: found a ' ' line in this part of @start, expected only "+"`},
+		{"indented line after a field", "erratum P1\nfile f\n a", `E:3: " a" is outside a hunk; a hunk begins with @@, and an empty context line is one blank`},
+		{"line outside a hunk", entry("P1", "@@\n-a\n\n-b c"), `E:8: "-b c" is outside a hunk; a hunk begins with @@, and an empty context line is one blank`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,15 +106,15 @@ func TestApply(t *testing.T) {
 
 func TestApplyErrors(t *testing.T) {
 	tests := []struct{ name, text, errata, want string }{
-		{"twice", "a|b|a", entry("P1", "@@\n-a"), "line 5: erratum P1: the old text matches 2 times, want exactly once: at document lines 101, 103; add context lines"},
-		{"nowhere", "x|y", entry("P1", "@@\n-typedef"), `line 5: erratum P1: the old text matches nowhere, want exactly once; no line resembles "typedef"`},
-		{"nearly", "int  a;|int b;|char", entry("P1", "@@\n-int a;"), `line 5: erratum P1: the old text matches nowhere, want exactly once; nearest to "int a;": document line 101: "int  a;"; document line 102: "int b;"`},
-		{"partly", "a|b|c", entry("P1", "@@\n-a\n b\n d"), `line 5: erratum P1: the old text matches nowhere, want exactly once; the first 2 of 3 lines match at document line 101, then document line 103 is "c" where the hunk has "d"`},
-		{"past the end", "a|b", entry("P1", "@@\n-b\n c"), `line 5: erratum P1: the old text matches nowhere, want exactly once; the first 1 of 2 lines match at document line 102, then the end of the file where the hunk has "c"`},
+		{"twice", "a|b|a", entry("P1", "@@\n-a"), "line 5: erratum P1: the old text has 2 matches, expected exactly one: at document lines 101, 103; add context lines"},
+		{"nowhere", "x|y", entry("P1", "@@\n-typedef"), `line 5: erratum P1: the old text has no match, expected exactly one; no line resembles "typedef"`},
+		{"nearly", "int  a;|int b;|char", entry("P1", "@@\n-int a;"), `line 5: erratum P1: the old text has no match, expected exactly one; nearest to "int a;": document line 101: "int  a;"; document line 102: "int b;"`},
+		{"partly", "a|b|c", entry("P1", "@@\n-a\n b\n d"), `line 5: erratum P1: the old text has no match, expected exactly one; the first 2 of 3 lines match at document line 101, then document line 103 is "c" where the hunk has "d"`},
+		{"past the end", "a|b", entry("P1", "@@\n-b\n c"), `line 5: erratum P1: the old text has no match, expected exactly one; the first 1 of 2 lines match at document line 102, then the end of the file where the hunk has "c"`},
 		{"removed twice", "a|b", entry("P1", "@@\n-a") + entry("P2", "@@\n-a\n b"), "line 11: erratum P2: document line 101 is already removed or moved by P1"},
 		{"moved and removed", "a|b", entry("P1", "@@\n-a") + entry("P2", "@move\n-a"), "line 11: erratum P2: document line 101 is already removed or moved by P1"},
 		{"move into itself", "a|b|c", entry("P1", "@move\n-a\n-b\n@after\n a"), "line 5: erratum P1: @after: would move lines into themselves"},
-		{"anchor nowhere", "a|b", entry("P1", "@move\n-a\n@after\n c"), `line 5: erratum P1: @after: the old text matches nowhere, want exactly once; no line resembles "c"`},
+		{"anchor nowhere", "a|b", entry("P1", "@move\n-a\n@after\n c"), `line 5: erratum P1: @after: the old text has no match, expected exactly one; no line resembles "c"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// free takes the XDR of one document as it is: no manifest, no errata.
+// free extracts the XDR of one document without manifest and errata.
 func (o *options) free() int {
 	raw, err := os.ReadFile(o.doc)
 	if err != nil {
@@ -48,10 +48,10 @@ func (o *options) free() int {
 	return exitOK
 }
 
-// freeFound is what a person should know of a document that was extracted.
+// freeFound holds findings about a document that was extracted.
 type freeFound struct {
 	lost  []damage // definitions that were not taken
-	again int      // definitions that were left out since they stood there before
+	again int      // number of repeated definitions that were left out
 }
 
 func (f freeFound) notes() []string {
@@ -60,15 +60,15 @@ func (f freeFound) notes() []string {
 		out = append(out, b.note())
 	}
 	if f.again > 0 {
-		out = append(out, fmt.Sprintf("%d definitions stand there again word for word, and are taken once", f.again))
+		out = append(out, fmt.Sprintf("left out %d definitions that repeat an earlier one word for word", f.again))
 	}
 	return out
 }
 
-// freeParts extracts a document of which nothing is known. Finding no XDR is an error.
+// freeParts extracts a document that no manifest describes. It returns an error if there is no XDR.
 func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound, err error) {
 	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {
-		return nil, found, fmt.Errorf("the document is in UTF-16; write it again in UTF-8")
+		return nil, found, fmt.Errorf("the document is encoded in UTF-16, expected UTF-8: convert it")
 	}
 	lines := documentLines(doc)
 	all := marked(lines)
@@ -77,7 +77,7 @@ func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound
 	}
 	if mode == modeMarked {
 		if len(all) == 0 {
-			return nil, found, fmt.Errorf("no line begins with ///; try -mode sections")
+			return nil, found, fmt.Errorf("found no line that begins with ///, which -mode marked needs; try -mode sections")
 		}
 		return split(all), found, nil
 	}
@@ -93,7 +93,7 @@ func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound
 	}
 	found.again = r.again
 	if len(taken) == 0 {
-		return nil, found, fmt.Errorf("no XDR found: no line begins with /// and nothing has the form of a definition")
+		return nil, found, fmt.Errorf("found no XDR: no line begins with /// and none begins a definition")
 	}
 	return []part{{lines: taken}}, found, nil
 }

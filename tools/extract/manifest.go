@@ -18,7 +18,7 @@ type document struct {
 	line    int // of its document line
 }
 
-// unit is what becomes one folder of spec/x and one package.
+// unit becomes one folder of spec/x and one package.
 type unit struct {
 	name   string
 	target string
@@ -44,7 +44,7 @@ var (
 	sectionName = regexp.MustCompile(`^(?:table:)?(?:[0-9]+|[A-Z])(?:\.[0-9]+)*$`)
 )
 
-// parseManifest reads a manifest, see doc.go. Its errors carry name:line.
+// parseManifest reads a manifest, see doc.go. Its errors begin with name:line.
 func parseManifest(name string, text []byte) ([]*document, error) {
 	p := manifestParser{units: map[string]int{}, names: map[string]int{}}
 	for i, l := range rawLines(text) {
@@ -72,11 +72,11 @@ type manifestParser struct {
 
 func (p *manifestParser) word(num int, key string, args []string) error {
 	if key != "file" && len(args) != 1 {
-		return fmt.Errorf("%s: want one word after it, found %d", key, len(args))
+		return fmt.Errorf("%s: found %d words after it, expected one", key, len(args))
 	}
 	if key == "document" {
 		if !plainName.MatchString(args[0]) || args[0] == "errata" {
-			return fmt.Errorf("document %q: want a plain file name beside the manifest", args[0])
+			return fmt.Errorf("document %q: expected the name of a file beside the manifest", args[0])
 		}
 		if first, ok := p.names[args[0]]; ok {
 			return fmt.Errorf("document %s: named before at line %d", args[0], first)
@@ -86,7 +86,7 @@ func (p *manifestParser) word(num int, key string, args []string) error {
 		return nil
 	}
 	if len(p.docs) == 0 {
-		return fmt.Errorf("%s: a block begins with a document line", key)
+		return fmt.Errorf("%s: found outside a block, which begins with a document line", key)
 	}
 	d := p.docs[len(p.docs)-1]
 	switch key {
@@ -94,17 +94,17 @@ func (p *manifestParser) word(num int, key string, args []string) error {
 		return setOnce(key, &d.version, args[0])
 	case "sha256":
 		if b, err := hex.DecodeString(args[0]); err != nil || len(b) != 32 || strings.ToLower(args[0]) != args[0] {
-			return fmt.Errorf("sha256 %q: want 64 lower-case hexadecimal digits, as sha256sum prints them", args[0])
+			return fmt.Errorf("sha256 %q: expected 64 lower-case hexadecimal digits, as sha256sum prints them", args[0])
 		}
 		return setOnce(key, &d.sha256, args[0])
 	case "mode":
 		if m := args[0]; m != modeMarked && m != modeSections && m != modeNone {
-			return fmt.Errorf("mode %q: want marked, sections or none", m)
+			return fmt.Errorf("mode %q: expected marked, sections or none", m)
 		}
 		return setOnce(key, &d.mode, args[0])
 	case "unit":
 		if !unitName.MatchString(args[0]) {
-			return fmt.Errorf("unit %q: want lower-case letters and digits, a letter first", args[0])
+			return fmt.Errorf("unit %q: expected lower-case letters and digits, a letter first", args[0])
 		}
 		if first, ok := p.units[args[0]]; ok {
 			return fmt.Errorf("unit %s: named before at line %d", args[0], first)
@@ -114,15 +114,15 @@ func (p *manifestParser) word(num int, key string, args []string) error {
 		return nil
 	case "target", "file":
 	default:
-		return fmt.Errorf("%q: unknown word; want document, version, sha256, mode, unit, target or file", key)
+		return fmt.Errorf("%q: unknown word, expected document, version, sha256, mode, unit, target or file", key)
 	}
 	if len(d.units) == 0 {
-		return fmt.Errorf("%s: stands under a unit line", key)
+		return fmt.Errorf("%s: found without a unit line above it", key)
 	}
 	u := d.units[len(d.units)-1]
 	if key == "target" {
 		if path.Clean(args[0]) != args[0] || path.IsAbs(args[0]) || strings.HasPrefix(args[0], "..") || strings.Contains(args[0], `\`) {
-			return fmt.Errorf("target %q: want a clean path with forward slashes below the module", args[0])
+			return fmt.Errorf("target %q: expected a clean path below the module, with forward slashes", args[0])
 		}
 		return setOnce(key, &u.target, args[0])
 	}
@@ -131,11 +131,11 @@ func (p *manifestParser) word(num int, key string, args []string) error {
 
 func (u *unit) add(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("file: want a name")
+		return fmt.Errorf("file: found no name after it")
 	}
 	f := unitFile{name: args[0], sections: args[1:]}
 	if !plainName.MatchString(f.name) || !strings.HasSuffix(f.name, ".x") {
-		return fmt.Errorf("file %q: want a plain name that ends in .x", f.name)
+		return fmt.Errorf("file %q: expected a plain name that ends in .x", f.name)
 	}
 	for _, g := range u.files {
 		if g.name == f.name {
@@ -144,7 +144,7 @@ func (u *unit) add(args []string) error {
 	}
 	for _, s := range f.sections {
 		if !sectionName.MatchString(s) {
-			return fmt.Errorf("file %s: %q is no section number such as 4.3, B.1 or table:2.4", f.name, s)
+			return fmt.Errorf("file %s: found %q, expected a section number such as 4.3, B.1 or table:2.4", f.name, s)
 		}
 	}
 	u.files = append(u.files, f)
@@ -159,7 +159,7 @@ func setOnce(key string, at *string, value string) error {
 	return nil
 }
 
-// complete checks what one block must say as a whole and fills in the default target.
+// complete checks a whole block and sets the default target.
 func (d *document) complete() error {
 	switch {
 	case d.version == "":
@@ -167,7 +167,7 @@ func (d *document) complete() error {
 	case d.sha256 == "":
 		return fmt.Errorf("sha256 is missing; `sha256sum` prints it")
 	case d.mode == "":
-		return fmt.Errorf("mode is missing; want marked, sections or none")
+		return fmt.Errorf("mode is missing, expected marked, sections or none")
 	case d.mode == modeNone && len(d.units) > 0:
 		return fmt.Errorf("mode none yields no unit, but unit %s is named", d.units[0].name)
 	case d.mode != modeNone && len(d.units) == 0:
@@ -183,7 +183,7 @@ func (d *document) complete() error {
 		}
 		for _, f := range u.files {
 			if other, ok := seen[f.name]; ok {
-				return fmt.Errorf("file %s: in units %s and %s; errata could not tell them apart", f.name, other, u.name)
+				return fmt.Errorf("file %s: is in units %s and %s; errata cannot distinguish them", f.name, other, u.name)
 			}
 			seen[f.name] = u.name
 			if d.mode == modeSections && len(f.sections) == 0 {

@@ -8,7 +8,7 @@ import (
 
 const marker = "///"
 
-// unmark returns the text of a marked line. It is the whole rule of mode marked, see doc.go.
+// unmark returns the text of a marked line, by the rule of mode marked in doc.go.
 func unmark(s string) (string, bool) {
 	s, ok := strings.CutPrefix(strings.TrimLeft(s, " \t"), marker)
 	if !ok {
@@ -40,11 +40,12 @@ type part struct {
 	lines []line
 }
 
-// fileEnds is the comment by which a document says that a file is complete. The name must be a plain file name.
+// fileEnds is the comment by which a document says that a file is complete. The name must be a
+// plain file name.
 var fileEnds = regexp.MustCompile(`^[ \t]*/\*[ \t]*FILE ENDS:[ \t]*([A-Za-z0-9_][A-Za-z0-9_.-]*);?[ \t]*\*/$`)
 
-// split cuts marked lines after each FILE ENDS comment, which stays in the file it ends. Lines after the last one
-// form a part without name, unless all of them are empty.
+// split cuts marked lines after each FILE ENDS comment, which stays in the file it ends. Lines
+// after the last one form a part without name, unless all of them are empty.
 func split(lines []line) []part {
 	var parts []part
 	start := 0
@@ -62,7 +63,8 @@ func split(lines []line) []part {
 	return parts
 }
 
-// assign gives the parts of a marked document to the files its manifest block names, in order. One file takes all.
+// assign returns the parts of a marked document for the files of its manifest block, in order. A
+// single file gets all parts.
 func assign(parts []part, files []string) ([]part, error) {
 	if len(files) == 1 {
 		all := part{name: files[0]}
@@ -80,7 +82,7 @@ func assign(parts []part, files []string) ([]part, error) {
 		names = append(names, name)
 	}
 	if strings.Join(names, " ") != strings.Join(files, " ") {
-		return nil, fmt.Errorf("the manifest names the files %q, the FILE ENDS marks of the document give %q; name exactly those, in this order", files, names)
+		return nil, fmt.Errorf("the manifest names the files %q, the FILE ENDS marks of the document name %q; name exactly those in the manifest, in this order", files, names)
 	}
 	return parts, nil
 }

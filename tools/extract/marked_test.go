@@ -99,7 +99,7 @@ func TestAssign(t *testing.T) {
 	if got, err = assign(two(), []string{"one.x", "two.x"}); err != nil || len(got) != 2 {
 		t.Errorf("names agree: got %v, %v", showParts(got), err)
 	}
-	const want = `the manifest names the files ["two.x" "one.x"], the FILE ENDS marks of the document give ["one.x" "two.x"]; name exactly those, in this order`
+	const want = `the manifest names the files ["two.x" "one.x"], the FILE ENDS marks of the document name ["one.x" "two.x"]; name exactly those in the manifest, in this order`
 	if _, err = assign(two(), []string{"two.x", "one.x"}); err == nil || err.Error() != want {
 		t.Errorf("names differ: got %v, want %s", err, want)
 	}

@@ -30,7 +30,8 @@ func outputs(dir string, results []*docResult) []output {
 	return list
 }
 
-// current returns what the file holds now; a missing file holds nothing and differs from an empty one.
+// current returns what the file holds now; a missing file holds nothing and differs from an empty
+// one.
 func (o output) current() (data []byte, same bool, err error) {
 	data, err = os.ReadFile(o.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,8 +61,8 @@ func (o output) write() error {
 	return nil
 }
 
-// stale returns extracted files below dir that no document yields any more: those with an origin map that is not
-// among the outputs. Files dropped in by hand have no origin map and are left alone.
+// stale returns the files below dir that were extracted earlier and that no document yields now:
+// they have an origin map, and are not among the outputs. Files added by hand have no origin map.
 func stale(dir string, list []output) ([]string, error) {
 	maps, err := filepath.Glob(filepath.Join(dir, "*", "*.x.origin"))
 	if err != nil {
@@ -80,10 +81,11 @@ func stale(dir string, list []output) ([]string, error) {
 	return old, nil
 }
 
-// diffLines bounds how much of a difference is shown of each side.
+// diffLines is the number of differing lines that are shown of each side.
 const diffLines = 20
 
-// diff returns the differing middle of two files, removed lines first, in the manner of a unified diff with one hunk.
+// diff returns the differing middle of two files, removed lines first, in the manner of a unified
+// diff with one hunk.
 func diff(name string, have, want []byte) string {
 	a, b := strings.SplitAfter(string(have), "\n"), strings.SplitAfter(string(want), "\n")
 	from := 0

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// plain takes out of the lines of a document what its form put around the text: quotation marks of Markdown and mail,
-// tags and entities of HTML and XML, overstriking, blanks that do not break. No line is added or lost, so that line
-// numbers stay those of the document.
+// plain removes the markup from the lines of a document: quotation marks of Markdown and mail, tags
+// and entities of HTML and XML, overstriking, no-break spaces. It adds and removes no line, so that
+// line numbers stay those of the document.
 func plain(lines []string) {
 	markup := false
 	for i, s := range lines {
@@ -40,8 +40,8 @@ func plain(lines []string) {
 	}
 }
 
-// untag removes tags from a line. Text of CDATA, which may go on from the line before and on to the next one, is as it
-// stands.
+// untag removes tags from a line. It leaves CDATA as it is, which may span lines: verbatim says
+// that s begins inside CDATA, and the result says whether it ends there.
 func untag(s string, verbatim bool) (string, bool) {
 	var out strings.Builder
 	for {
@@ -62,7 +62,7 @@ func untag(s string, verbatim bool) (string, bool) {
 }
 
 var (
-	// A line that tells HTML and XML: no line of XDR begins so.
+	// A line that identifies HTML or XML: no line of XDR begins like this.
 	marksUp = regexp.MustCompile(`(?i)^[ \t]*<(?:!doctype|\?xml|html|pre|rfc|sourcecode|artwork)\b`)
 	// The tags that stand around code in HTML and in the XML of RFC 7991.
 	tags = regexp.MustCompile(`<!--.*?-->|</?(?:` + tagNames + `)(?:[ \t]+[^<>]*)?/?>`)
@@ -79,7 +79,7 @@ var (
 
 const tagNames = `pre|code|span|sourcecode|artwork|figure|div|html|body|tt|em|strong|a|br|hr|p|t|h[1-6]|rfc|front|middle|back|section`
 
-// overstrike drops each character that a backspace follows, and the backspace: how terminals print bold.
+// overstrike removes each character before a backspace, and the backspace. Terminals print bold so.
 func overstrike(s string) string {
 	var out []rune
 	for _, c := range s {
@@ -92,8 +92,8 @@ func overstrike(s string) string {
 	return string(out)
 }
 
-// unquote removes the signs of quotation from runs of at least two lines that have them. A single line that begins
-// with > may be the end of a bound.
+// unquote removes the signs of quotation from runs of at least two lines that have them. A single
+// line that begins with > may be the end of a bound.
 func unquote(lines []string) {
 	for i := 0; i < len(lines); {
 		n := i
@@ -117,9 +117,9 @@ var (
 	directive  = regexp.MustCompile(`^[ \t]*\.\. (?:code-block|code|sourcecode|highlight)::[ \t]*(\w*)$`)
 )
 
-// otherCode reports for each line whether it is code that the document says is of another language than XDR: in a
-// fence of Markdown, below a directive of reStructuredText or in a block of XML that names one. It looks at lines before
-// plain does.
+// otherCode reports for each line whether the document marks it as code of a language other than
+// XDR: by a fence of Markdown, a directive of reStructuredText or a block of XML that names a
+// language. Its argument is lines before plain.
 func otherCode(lines []string) []bool {
 	other := make([]bool, len(lines))
 	inXML, skip := false, false

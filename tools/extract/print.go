@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// printer writes results to stdout as text or as JSON lines, and what is no result to stderr.
+// printer writes results to stdout as text or as JSON lines, and everything else to stderr.
 type printer struct {
 	out, err io.Writer
 	json     *json.Encoder // nil for text
@@ -50,7 +50,8 @@ func (p *printer) failure(err error) {
 	}
 }
 
-// finding is a result of -check: what is wrong, where, and what to do. The message of code differs is a diff.
+// finding prints a finding of -check: its place, the fault, and what to do. The message of code
+// "differs" is a diff.
 func (p *printer) finding(code, where, message, help string) {
 	p.findings++
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// TestRpcgenAccepts gives each unit's files, joined in order, to the system's rpcgen, for a header and C code that must
-// compile. R320.
+// TestRpcgenAccepts gives each unit's files, joined in order, to the system's rpcgen, for a header
+// and C code that must compile. R320.
 func TestRpcgenAccepts(t *testing.T) {
 	for _, tool := range []string{"rpcgen", "cpp", "cc"} {
 		witness.Program(t, tool)

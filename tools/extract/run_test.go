@@ -60,7 +60,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// summary holds the lines of the four units of the source documents; further documents add lines of their own.
+// summary holds the lines of the four units of the source documents; further documents add lines of
+// their own.
 const summary = `rpcrdma1: 126 lines in the sections, 89 taken, 4 errata, 96 lines in rpcrdma1.x
 rdmaconfig: 78 lines in the sections, 28 taken, 0 errata, 28 lines in rdmaconfig.x
 rpcrdma2: 171 lines marked, 171 taken, 9 errata, 175 lines in common.x baseops.x
@@ -109,7 +110,7 @@ func TestCheck(t *testing.T) {
 	if !strings.HasPrefix(out, want+summary) {
 		t.Errorf("got %s", out)
 	}
-	if errs != "extract: 1 findings; without -check, what differs is written\n" {
+	if errs != "extract: 1 findings; without -check, extract writes the files that differ\n" {
 		t.Errorf("stderr %q", errs)
 	}
 	if diff := cmp.Diff(before, tree(t, "spec")); diff != "" {
@@ -122,7 +123,7 @@ func TestStale(t *testing.T) {
 	replace(t, filepath.Join("spec", "MANIFEST"), "unit    xchar", "unit    other")
 	do(t, exitOK)
 	out, _ := do(t, exitFindings, "-check")
-	if want := "spec/x/xchar/xchar.x: extracted once, but no document of the manifest yields it now; delete it and its .origin\n"; !strings.HasPrefix(out, want) {
+	if want := "spec/x/xchar/xchar.x: was extracted earlier, and no document of the manifest yields it now; delete it and its .origin\n"; !strings.HasPrefix(out, want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
 	if _, err := os.Stat(filepath.Join("spec", "x", "xchar", "xchar.x")); err != nil {
@@ -134,16 +135,16 @@ func TestChecksum(t *testing.T) {
 	inSpecCopy(t)
 	replace(t, filepath.Join("spec", docV2), "RDMA2_PROPID_BRS = 5", "RDMA2_PROPID_BRS = 9")
 	before := tree(t, "spec")
-	const names = " but spec/MANIFEST:15 names 749051a1fe3d940b845ad65f37cd01d1389dd6914876bc1fbbb48125a8694484; restore the document if it was changed by accident; for a new revision, review its errata and put the new sum into the manifest\n"
+	const names = " but spec/MANIFEST:15 names 749051a1fe3d940b845ad65f37cd01d1389dd6914876bc1fbbb48125a8694484; restore the document if the change was an accident; for a new revision, review its errata and enter the new sum in the manifest\n"
 	out, errs := do(t, exitFailed)
-	if !strings.HasPrefix(errs, "extract: spec/"+docV2+": sha256 is ") || !strings.HasSuffix(errs, names) || out != "" {
+	if !strings.HasPrefix(errs, "extract: spec/"+docV2+": its sha256 is ") || !strings.HasSuffix(errs, names) || out != "" {
 		t.Errorf("write: stdout %q, stderr %q", out, errs)
 	}
 	if diff := cmp.Diff(before, tree(t, "spec")); diff != "" {
 		t.Errorf("something was written (-before +after):\n%s", diff)
 	}
 	out, _ = do(t, exitFindings, "-check")
-	if !strings.HasPrefix(out, "spec/"+docV2+": sha256 is ") || !strings.Contains(out, names) || strings.Contains(out, "rpcrdma2:") || strings.Contains(out, "extracted once") {
+	if !strings.HasPrefix(out, "spec/"+docV2+": its sha256 is ") || !strings.Contains(out, names) || strings.Contains(out, "rpcrdma2:") || strings.Contains(out, "was extracted earlier") {
 		t.Errorf("check: %s", out)
 	}
 }
@@ -153,10 +154,10 @@ func TestBuildErrors(t *testing.T) {
 		{"document missing", "MANIFEST", "document rfc8167.txt", "document rfc8168.txt", "document rfc8168.txt of spec/MANIFEST:30: open spec/rfc8168.txt: no such file or directory"},
 		{"section missing", "MANIFEST", "rpcrdma1.x 4.3", "rpcrdma1.x 4.9", "spec/" + docV1 + ": file rpcrdma1.x: section 4.9: no such heading; the document has 1 2 3 3.1"},
 		{"section without XDR", "MANIFEST", "rpcrdma1.x 4.3", "rpcrdma1.x 4.1", "file rpcrdma1.x: section 4.1: holds no XDR definition"},
-		{"file not in the document", "MANIFEST", "file baseops.x", "file extra.x", `spec/` + docV2 + `: the manifest names the files ["common.x" "extra.x"], the FILE ENDS marks of the document give ["common.x" "baseops.x"]; name exactly those, in this order`},
+		{"file not in the document", "MANIFEST", "file baseops.x", "file extra.x", `spec/` + docV2 + `: the manifest names the files ["common.x" "extra.x"], the FILE ENDS marks of the document name ["common.x" "baseops.x"]; name exactly those in the manifest, in this order`},
 		{"erratum for another file", "errata/" + docXchar, "file    xchar.x", "file    char.x", `spec/errata/` + docXchar + `: line 5: erratum P5-undefined-uint32: the document yields no file "char.x"`},
-		{"erratum does not match", "errata/" + docV2, "-typedef rpcrdma2_propid uint32;", "-typedef rpcrdma2_propid  uint32;", "spec/errata/" + docV2 + `: line 42: erratum P4-reversed-typedef: the old text matches nowhere, want exactly once; nearest to "typedef rpcrdma2_propid  uint32;": document line 920: "typedef rpcrdma2_propid uint32;"`},
-		{"errata syntax", "errata/" + docV2, "section 7.3", "chapter 7.3", "spec/errata/" + docV2 + `:7: "chapter": unknown word; want erratum, file, section, reason or a hunk`},
+		{"erratum does not match", "errata/" + docV2, "-typedef rpcrdma2_propid uint32;", "-typedef rpcrdma2_propid  uint32;", "spec/errata/" + docV2 + `: line 42: erratum P4-reversed-typedef: the old text has no match, expected exactly one; nearest to "typedef rpcrdma2_propid  uint32;": document line 920: "typedef rpcrdma2_propid uint32;"`},
+		{"errata syntax", "errata/" + docV2, "section 7.3", "chapter 7.3", "spec/errata/" + docV2 + `:7: "chapter": unknown word, expected erratum, file, section, reason or a hunk`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,7 +174,7 @@ func TestBuildErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, errs := do(t, exitFailed)
-		if want := "extract: spec/errata/rfc8167.txt: no document of the manifest with XDR has this name; errata are named as their document\n"; errs != want {
+		if want := "extract: spec/errata/rfc8167.txt: no document of the manifest with XDR has this name; expected errata to have the name of their document\n"; errs != want {
 			t.Errorf("got %s, want %s", errs, want)
 		}
 	})
@@ -181,8 +182,8 @@ func TestBuildErrors(t *testing.T) {
 
 func TestExtractDocumentErrors(t *testing.T) {
 	tests := []struct{ mode, doc, want string }{
-		{modeNone, "a\n/// b\n", "mode none, but 1 lines carry the marker, the first at line 2; want mode marked"},
-		{modeMarked, "a\n", "mode marked, but no line begins with ///; want mode sections or none"},
+		{modeNone, "a\n/// b\n", "mode none, but 1 lines begin with ///, the first at line 2; use mode marked"},
+		{modeMarked, "a\n", "mode marked, but no line begins with ///; use mode sections or none"},
 	}
 	for _, tt := range tests {
 		if _, err := extractDocument(&document{mode: tt.mode}, documentLines([]byte(tt.doc))); err == nil || err.Error() != tt.want {
@@ -211,8 +212,8 @@ func TestFree(t *testing.T) {
 		args []string
 	}{
 		{"extract: open none.txt: no such file or directory\n", []string{"-doc", "none.txt"}},
-		{"no XDR found: no line begins with /// and nothing has the form of a definition\n", []string{"-doc", "spec/rfc8167.txt"}},
-		{"no line begins with ///; try -mode sections\n", []string{"-doc", "spec/" + docV1, "-mode", "marked"}},
+		{"found no XDR: no line begins with /// and none begins a definition\n", []string{"-doc", "spec/rfc8167.txt"}},
+		{"found no line that begins with ///, which -mode marked needs; try -mode sections\n", []string{"-doc", "spec/" + docV1, "-mode", "marked"}},
 		{"section 99: no such heading; the document has 1 2", []string{"-doc", "spec/" + docV1, "-mode", "sections", "-section", "99"}},
 	}
 	for _, tt := range failures {
@@ -228,14 +229,14 @@ func TestUsage(t *testing.T) {
 		args []string
 	}{
 		{"flag provided but not defined: -color", []string{"-color"}},
-		{`unexpected argument "a.txt"; a single document is given with -doc`, []string{"a.txt"}},
-		{"-check does not go with -doc, which uses no manifest", []string{"-doc", "a", "-check"}},
-		{"-mode needs -doc; with a manifest, the manifest says it", []string{"-mode", "marked"}},
-		{`-mode "none": want marked or sections`, []string{"-doc", "a", "-mode", "none"}},
+		{`unexpected argument "a.txt"; use -doc for a single document`, []string{"a.txt"}},
+		{"-check cannot be used with -doc, which reads no manifest", []string{"-doc", "a", "-check"}},
+		{"-mode needs -doc; otherwise the manifest gives it", []string{"-mode", "marked"}},
+		{`-mode: found "none", expected marked or sections`, []string{"-doc", "a", "-mode", "none"}},
 		{"-section needs -mode sections", []string{"-doc", "a", "-section", "4"}},
-		{`-format "xml": want text or json`, []string{"-format", "xml"}},
+		{`-format: found "xml", expected text or json`, []string{"-format", "xml"}},
 		{"-check, -n and -report exclude each other", []string{"-check", "-report"}},
-		{"-o -: several files do not go to stdout; use -doc for one document", []string{"-o", "-"}},
+		{"-o -: stdout takes one document only; use -doc", []string{"-o", "-"}},
 	}
 	for _, tt := range tests {
 		if out, errs := do(t, exitUsage, tt.args...); errs != "extract: "+tt.want+"; see -help\n" || out != "" {

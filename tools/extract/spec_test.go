@@ -31,7 +31,8 @@ func TestSpecIsCurrent(t *testing.T) {
 	}
 }
 
-// TestNothingLost counts marked lines without the code under test and compares with what is taken (P13).
+// TestNothingLost counts marked lines without the code under test, and compares with the lines
+// taken (P13).
 func TestNothingLost(t *testing.T) {
 	results, err := build(filepath.Join(specDir, "MANIFEST"), specDir)
 	if err != nil {
@@ -75,7 +76,8 @@ const (
 	scriptXchar = `grep '^ *///' | sed 's?^ /// ??' | sed 's?^ *///$??'`
 )
 
-// TestDocumentScripts runs the documents' own scripts beside the extractor and pins what they lose (P13, P14).
+// TestDocumentScripts runs the documents' own scripts beside the extractor and pins what they lose
+// (P13, P14).
 func TestDocumentScripts(t *testing.T) {
 	for _, tool := range []string{"sh", "sed", "grep"} {
 		witness.Program(t, tool)
@@ -133,7 +135,8 @@ func TestLicence(t *testing.T) {
 	}
 }
 
-// TestErrataKeepValues: errata may change the form of constants and enumerators, never a value or their order.
+// TestErrataKeepValues: errata may change the form of constants and enumerators, never a value or
+// their order.
 func TestErrataKeepValues(t *testing.T) {
 	results, err := build(filepath.Join(specDir, "MANIFEST"), specDir)
 	if err != nil {
@@ -168,7 +171,8 @@ func constants(lines []line) []string {
 	return list
 }
 
-// TestErrataInForce reads the corrected files for what each fault of docs/pitfalls.md section 2 asks. R149, R320.
+// TestErrataInForce reads the corrected files for what each fault of docs/pitfalls.md section 2
+// asks. R149, R320.
 func TestErrataInForce(t *testing.T) {
 	tests := []struct{ file, has, hasNot string }{
 		{"rpcrdma1/rpcrdma1.x", "   case ERR_VERS:\n     rpc_rdma_errvers     rdma_vrange;\n", "rdma_extra"},

@@ -2,14 +2,13 @@ package main
 
 import "regexp"
 
-// tablePrefix before a section number asks for the constants of a table.
+// tablePrefix before a section number selects the constants of a table.
 const tablePrefix = "table:"
 
 // tableLine is a name and its number, alone on a line.
 var tableLine = regexp.MustCompile(`^[ \t]*([A-Z][A-Z0-9_]*)[ \t]*=?[ \t]*(-?(?:0[xX][0-9A-Fa-f]+|[0-9]+))$`)
 
-// table returns the constants that a span gives as a table, written as XDR has
-// them.
+// table returns the constants of a table in a span as XDR definitions.
 func (r *blockReader) table(s span) []line {
 	var out []line
 	for i := s.from; i < s.to; i++ {

@@ -12,16 +12,15 @@ type line struct {
 	erratum string // id of the erratum that added it, empty for the document's own lines
 }
 
-// documentLines splits a document into its lines: byte order mark, carriage returns, form feeds and trailing blanks
-// are gone, and what is no text of the document, see plain, so that index i is line i+1 of the file as an editor counts
-// it.
+// documentLines splits a document into lines, without byte order mark, carriage returns, form
+// feeds, trailing blanks and markup (see plain). Index i is line i+1 of the file.
 func documentLines(doc []byte) []string {
 	lines := rawLines(doc)
 	plain(lines)
 	return lines
 }
 
-// rawLines is documentLines before plain.
+// rawLines is documentLines without the call of plain.
 func rawLines(doc []byte) []string {
 	s := strings.TrimPrefix(string(doc), "\ufeff")
 	if s == "" {
@@ -29,7 +28,7 @@ func rawLines(doc []byte) []string {
 	}
 	end := "\n"
 	if !strings.Contains(s, end) {
-		end = "\r" // as old systems write lines
+		end = "\r" // line ends of classic Mac OS
 	}
 	lines := strings.Split(strings.TrimSuffix(s, end), end)
 	for i, l := range lines {
@@ -46,11 +45,12 @@ var (
 	pageHeader = regexp.MustCompile(`^[ \t]*(RFC[ -][0-9]+|I(?i:nternet)[ -]D(?i:raft))\b`)
 )
 
-// headerReach is how many empty lines may stand between a page's footer and the next page's header.
+// headerReach is the largest number of empty lines between a page's footer and the next page's
+// header.
 const headerReach = 8
 
-// furniture reports for each line whether it belongs to a page break: a footer, the header that follows it, and the
-// empty lines around both. RFC 2223 §3 laid pages out this way.
+// furniture reports for each line whether it belongs to a page break: a footer, the header that
+// follows it, and the empty lines around both. RFC 2223 §3 laid pages out this way.
 func furniture(lines []string) []bool {
 	cut := make([]bool, len(lines))
 	left := margin(lines)
@@ -77,8 +77,8 @@ func furniture(lines []string) []bool {
 	return cut
 }
 
-// margin returns the width of the document's left margin, at which headings and the lines of page breaks stand: that of
-// the first page break, or of the leftmost line where there is none.
+// margin returns the width of the document's left margin, at which headings and the lines of page
+// breaks stand: that of the first page break, or of the leftmost line where there is none.
 func margin(lines []string) int {
 	least := -1
 	for i, s := range lines {
@@ -98,7 +98,8 @@ func margin(lines []string) int {
 	return max(least, 0)
 }
 
-// nextHeader returns the line of the page header that follows the footer at line i, 0 where there is none.
+// nextHeader returns the line of the page header that follows the footer at line i, 0 where there
+// is none.
 func nextHeader(lines []string, i int) int {
 	h := i + 1
 	for h < len(lines) && h <= i+headerReach && lines[h] == "" {
@@ -110,7 +111,7 @@ func nextHeader(lines []string, i int) int {
 	return h
 }
 
-// tabStop is how far the stops of a tab are from each other.
+// tabStop is the distance of tab stops in columns.
 const tabStop = 8
 
 // width returns the column, from 0, at which the text of a line begins.

@@ -13,18 +13,18 @@ import (
 // shown is the number of places that a cell of a table names at most.
 const shown = 4
 
-// state is how far a duty is proved.
+// state is the degree to which a duty is proved.
 type state string
 
 const (
 	open    state = ""
 	obeyed  state = "obeyed"  // code cites it, no test does
-	encoded state = "encoded" // a duty of behaviour that tests of codecs and parts cite, no endpoint's does
+	encoded state = "encoded" // a duty of behaviour: tests of parts cite it, none of an endpoint does
 	proved  state = "proved"
 )
 
-// judge returns the state of a duty and the tests that show it.
-func judge(r *requirement, c *cited) (state, []place) {
+// stateOf returns the state of a duty and the tests that show it.
+func stateOf(r *requirement, c *cited) (state, []place) {
 	switch {
 	case r.codec && len(c.endpoint)+len(c.parts) > 0:
 		return proved, append(slices.Clone(c.parts), c.endpoint...)
@@ -67,7 +67,7 @@ a section too: ` + "`-find 3.4.6`" + `.
 		}
 		n := map[state]int{}
 		for i := range g.rows {
-			st, _ := judge(&g.rows[i], found.duty(g.rows[i].id))
+			st, _ := stateOf(&g.rows[i], found.duty(g.rows[i].id))
 			n[st]++
 			total[st]++
 		}
@@ -83,7 +83,7 @@ a section too: ` + "`-find 3.4.6`" + `.
 		for i := range g.rows {
 			r := &g.rows[i]
 			c := found.duty(r.id)
-			st, tests := judge(r, c)
+			st, tests := stateOf(r, c)
 			var sections []string
 			for _, s := range r.sections {
 				sections = append(sections, fmt.Sprintf("[%v](rfc8166.md#%s)", s, s.anchor()))
@@ -121,7 +121,7 @@ implemented yet.
 		fmt.Fprintf(&b, "\n## %s\n\n| # | Lv | duty | code | tests |\n|---|---|---|---|---|\n", s.heading())
 		for _, r := range rows {
 			c := found.duty(r.id)
-			_, tests := judge(r, c)
+			_, tests := stateOf(r, c)
 			fmt.Fprintf(&b, "| R%d | %s | %s | %s | %s |\n", r.id, r.level, r.text, links(c.code), links(tests))
 		}
 		if at := found.sections[s]; len(at) > 0 {
@@ -179,7 +179,7 @@ func find(groups []group, found *citations, what string) (string, bool) {
 			}
 			ok = true
 			c := found.duty(r.id)
-			_, tests := judge(r, c)
+			_, tests := stateOf(r, c)
 			fmt.Fprintf(&b, "R%d %s\n", r.id, r.text)
 			lines(c.code, "code")
 			lines(tests, "test")
@@ -199,7 +199,7 @@ func uncited(groups []group, found *citations) []int {
 		for i := range g.rows {
 			r := &g.rows[i]
 			c := found.duty(r.id)
-			if st, _ := judge(r, c); st == proved && len(c.code) == 0 {
+			if st, _ := stateOf(r, c); st == proved && len(c.code) == 0 {
 				out = append(out, r.id)
 			}
 		}
