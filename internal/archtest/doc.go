@@ -1,15 +1,16 @@
-// Package archtest holds the shape of the module: which package may import
-// which, and the habits that a machine can see.
+// Package archtest checks the structure of the module: the imports that each package may have, and
+// the habits of CONTRIBUTING.md that a program can check.
 //
-// The table in table.go is the truth about import arrows. Every package of the
-// module matches a row of it; a new package adds one, and an arrow that the
-// table does not have needs a decision record in docs/adr. Rows bind the files
-// that users link. Test files may import any package of the module and go-cmp.
+// The table in table.go lists the allowed imports. Every package of the module matches a row. A new
+// package adds a row, and a further import needs a decision record in docs/adr. Rows apply to the
+// files that users link. Test files may import any package of the module and go-cmp.
 //
-// Besides arrows, Check looks at package comments, the length of hand-written
-// files, the header of generated ones, imports of unsafe and C, and exported
-// declarations of public packages that name internal ones. It reads
-// source text only (every build tag, no type checking), skips testdata and
-// nested modules, and reports all that it finds. CheckDocs looks at the pages:
-// links lead somewhere, and the indexes of docs and docs/adr are complete.
+// Check also reports missing package comments, hand-written files that are too long, faulty headers
+// of generated files, imports of unsafe and C, and exported declarations of public packages that
+// name internal ones. It reads source text only (every build tag, no type checking), and skips
+// testdata and nested modules. CheckDocs reports broken links in the pages, and pages that the
+// indexes of docs and docs/adr do not list.
+//
+// CheckLanguage reports odd wordings and wide lines. TestLanguage allows a number of them for each
+// package and page, in language.txt; the numbers only fall.
 package archtest
