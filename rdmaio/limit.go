@@ -144,7 +144,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 	}
 	if !c.shared.memory.take(n - have) {
 		c.limitReached(LimitMaxMemory)
-		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, all connections together may have Config.MaxMemory, %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
+		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
 	} else if b, err := c.pool.Buffer(q.AssemblyLead + n); err != nil {
 		c.shared.memory.give(n - have)
 		ev.Err = err

@@ -20,7 +20,7 @@ func TestMaxMemoryDefault(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestMaxMemoryDefault$", "-test.v")
 		cmd.Env = append(os.Environ(), "RDMAIO_MEMORY_TEST=1", limit)
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "Config.MaxMemory, 16777216") {
+		if err != nil || !strings.Contains(string(out), "Config.MaxMemory is 16777216") {
 			t.Errorf("%v:\n%s", err, out)
 		}
 		return
