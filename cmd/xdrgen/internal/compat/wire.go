@@ -2,8 +2,8 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// wire compares types by what is sent for their values. Types refer to each other, so the
-// same pairs of declarations come up again and again: wire compares a pair once.
+// wire compares types by the encoding of their values. Types refer to each other, so the same pairs
+// of declarations recur: wire compares each pair once.
 type wire struct {
 	// known has the outcome for the pairs that were compared. The pairs under comparison are
 	// assumed to be equal.

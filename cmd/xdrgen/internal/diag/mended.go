@@ -75,8 +75,8 @@ type part struct {
 	before, after bool         // whether its first line has more before it, and its last line after it
 }
 
-// touched returns the lines that edits touch, of long lines only what is within reach of
-// the edits. Reading the whole file for each finding would make the time quadratic.
+// touched returns the lines that edits touch, of long lines only the part within reach of the
+// edits. Reading the whole file for each finding would make the time quadratic.
 func touched(fix []Edit) part {
 	f := fix[0].Span.File
 	first, last := fix[0].Span.Start, 0
