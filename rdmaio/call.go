@@ -209,7 +209,7 @@ func (c *Conn) conclude(s *slot) error {
 		mr := &s.regions[i]
 		release := c.pool.Release
 		if s.call.Ended != 0 && mr.RKey() == s.call.Ended {
-			release = c.pool.Ended // this side invalidates all others (R263)
+			release = c.pool.Invalidated // this side invalidates all others (R263)
 		}
 		if err := release(&mr.Region); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)

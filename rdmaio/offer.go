@@ -127,7 +127,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 // registerOwn registers n bytes of the connection's memory for the reply and appends its segments
 // to to.
 func (c *Conn) registerOwn(s *slot, to []header.Segment, n int) error {
-	mr, err := c.pool.Lend(n, c.access(verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
+	mr, err := c.pool.RegisterOwn(n, c.access(verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
 	if err != nil {
 		return err
 	}

@@ -53,9 +53,9 @@ var providerMutants = []mutant{
 	{"Reads without an agreed depth", "rdmaio/providers/mem/post.go", "		if q.depth == 0 {", "		if q.depth < 0 {", memTests},
 	{"a dial that was given up goes on", "rdmaio/providers/mem/dial.go", "		r.state = requestAbandoned\n", "", memTests},
 	// The pool of regions and buffers.
-	{"what a pool holds only grows", "rdmaio/internal/mrpool/pool.go", "		p.held -= uint64(size)\n", "", mrpoolTests},
+	{"what a pool holds only grows", "rdmaio/internal/mrpool/pool.go", "		p.keptBytes -= uint64(size)\n", "", mrpoolTests},
 	{"buffers made to measure are kept", "rdmaio/internal/mrpool/pool.go", "keep && !p.closed && b.class > 0 &&", "keep && !p.closed &&", mrpoolTests},
 	{"a pool closes over what is in use", "rdmaio/internal/mrpool/pool.go", "	if out > 0 {", "	if out < 0 {", mrpoolTests},
-	{"a pool holds one buffer too many", "rdmaio/internal/mrpool/pool.go", "p.held+size <= p.cfg.KeepBytes", "p.held <= p.cfg.KeepBytes", mrpoolTests},
+	{"a pool holds one buffer too many", "rdmaio/internal/mrpool/pool.go", "p.keptBytes+size <= p.cfg.KeepBytes", "p.keptBytes <= p.cfg.KeepBytes", mrpoolTests},
 	{"a discarded buffer is kept", "rdmaio/internal/mrpool/pool.go", "return p.put(b, false)", "return p.put(b, true)", mrpoolTests},
 }

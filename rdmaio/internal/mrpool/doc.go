@@ -1,12 +1,12 @@
-// Package mrpool keeps memory regions and registered buffers of one connection,
-// so that neither costs a system call per RPC.
+// Package mrpool keeps the memory regions and registered buffers of one connection for reuse, so
+// that an RPC needs no system call for them.
 //
-// A region registered for a peer is one for one RPC: Register gives a fresh key with
-// the rights asked for and no more (R302, R304), Release ends it before the memory
-// goes back to its owner (R90, R285, R303) and keeps the region object for
-// the next one. A Buffer is memory of the pool itself, registered once without any
-// right for the peer: where messages are sent from, received into, and put together.
+// A region that the peer can access belongs to one RPC. Register gives it a new key and exactly the
+// rights asked for (R302, R304). Release invalidates the key before the owner may use the memory
+// again (R90, R285, R303), and keeps the region object for the next registration. A Buffer is
+// memory of the pool itself, registered once and without rights for the peer. Messages are sent
+// from buffers, received into them, and assembled in them.
 //
-// A Pool may be used by several goroutines. Everything it gives out must be
-// given back before Close.
+// The methods of a Pool may be called concurrently. All regions and buffers must be given back
+// before Close.
 package mrpool

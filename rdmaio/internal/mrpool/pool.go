@@ -11,21 +11,21 @@ import (
 
 // Errors of a Pool.
 var (
-	// ErrInUse: Close while regions or buffers are given out.
-	ErrInUse = errors.New("mrpool: regions or buffers are still in use")
-	// ErrClosed: use after Close.
+	// ErrInUse is returned by Close while regions or buffers are in use.
+	ErrInUse = errors.New("mrpool: still in use")
+	// ErrClosed is returned by a Pool that is closed.
 	ErrClosed = errors.New("mrpool: closed")
 )
 
-// Buffers come in classes, four to each doubling, so that at most a fifth of one
-// is unused. Larger ones than the last are made to measure and not kept.
+// Buffers have size classes, four for each doubling, so at most a fifth of a buffer is unused.
+// Buffers over the largest class have the size asked for and are not kept.
 const (
 	smallest = 512
 	largest  = 4 << 20
-	classes  = 4*13 + 1 // 13 doublings lie between the two
+	classes  = 4*13 + 1 // 13 doublings from smallest to largest
 )
 
-// classOf gives the class of n bytes, and its size; class 0 is made to measure.
+// classOf returns the class for n bytes, and its size. Class 0 has the size asked for.
 func classOf(n int) (class, size int) {
 	switch {
 	case n <= smallest:
@@ -41,52 +41,52 @@ func classOf(n int) (class, size int) {
 
 // Config configures a Pool.
 type Config struct {
-	Heap     bool // DeviceAttributes.HeapMemory; without it Register works on copies
-	KeepIdle int  // regions, and buffers of each size, kept for reuse; 0 keeps none
-	// KeepBytes is how much memory unused buffers may hold in all, whatever sizes a
-	// peer made us use; 0 keeps none.
+	Heap     bool // DeviceAttributes.HeapMemory; if false, Register registers copies
+	KeepIdle int  // number of regions, and of buffers of each class, kept for reuse
+	// KeepBytes is the size in bytes of all buffers together that are kept for reuse. It bounds
+	// them where a peer makes us use buffers of many classes. If zero, no buffers are kept.
 	KeepBytes uint64
 }
 
-// Pool is the memory of one protection domain.
+// Pool has the regions and buffers of one protection domain.
 type Pool struct {
 	pd  verbs.ProtectionDomain
 	cfg Config
 
-	emptying sync.Mutex // held until what was taken out has gone back to the domain
+	trimming sync.Mutex // locked until the regions and buffers taken by takeKept are freed
 
-	mu      sync.Mutex
-	closed  bool
-	regions []verbs.MemoryRegion // invalid ones
-	buffers [classes + 1][]*Buffer
-	held    uint64 // bytes in buffers
-	out     int    // regions and buffers given out
-	stats   Stats
+	mu        sync.Mutex
+	closed    bool
+	regions   []verbs.MemoryRegion // invalid ones
+	buffers   [classes + 1][]*Buffer
+	keptBytes uint64 // in buffers
+	inUse     int    // regions and buffers
+	stats     Stats
 }
 
-// Stats counts what a Pool did.
+// Stats are the counts of a Pool.
 type Stats struct {
-	Registrations uint64 // for peers and of foreign memory
-	Staged        uint64 // bytes copied for want of Config.Heap, or by Detach or Collect
-	Regions       int    // region objects alive for these
-	Buffers       int    // buffers alive
+	Registrations uint64 // by Register and RegisterOwn
+	Staged        uint64 // bytes copied without Config.Heap, or by Detach or Collect
+	Regions       int    // region objects that exist for these
+	Buffers       int    // buffers that exist
 	BufferBytes   uint64 // in them
 }
 
-// New makes a Pool over a domain, which must outlive it.
+// New returns a Pool over a protection domain, which must outlive it.
 func New(pd verbs.ProtectionDomain, cfg Config) *Pool { return &Pool{pd: pd, cfg: cfg} }
 
-// Region is a valid region of somebody's memory, or of a copy of it.
+// Region is a valid region of a caller's memory, of a copy of it, or of memory of the Pool.
 type Region struct {
 	verbs.MemoryRegion
 	user  []byte
-	stage *Buffer // the copy; of a region made by Lend, the memory itself
+	stage *Buffer // the copy; for RegisterOwn the memory itself
 }
 
-// Register makes a valid region of buf, with a fresh key if access has a remote
-// right. The caller gives it back with Release, and then with Unstage.
+// Register returns a valid region of buf, with a new key if access has a remote right. The caller
+// gives it back with Release and then Unstage.
 //
-// A device that takes memory of its own only gets a copy; what it wrote there comes to buf by Unstage.
+// Without Config.Heap the region is of a copy. Unstage copies the bytes that the peer wrote to buf.
 func (p *Pool) Register(buf []byte, access verbs.Access) (Region, error) {
 	if p.cfg.Heap {
 		mr, err := p.register(buf, access)
@@ -106,7 +106,8 @@ func (p *Pool) Register(buf []byte, access verbs.Access) (Region, error) {
 	return Region{MemoryRegion: mr, user: buf, stage: b}, nil
 }
 
-// Unstage ends the use of a region that was released. If it was of a copy, the first n bytes come from there.
+// Unstage ends the use of a released region. If it is of a copy, Unstage copies the first n bytes
+// to the memory that was registered.
 func (p *Pool) Unstage(r *Region, n int) error {
 	if r.stage == nil {
 		return nil
@@ -115,8 +116,9 @@ func (p *Pool) Unstage(r *Region, n int) error {
 	return p.Put(r.stage)
 }
 
-// Lend makes a valid region of n bytes of the Pool's own memory. The caller gives it back with Release, and then with Collect.
-func (p *Pool) Lend(n int, access verbs.Access) (Region, error) {
+// RegisterOwn returns a valid region of n bytes of the Pool's own memory. The caller gives it back
+// with Release and then Collect.
+func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 	b, err := p.Buffer(n)
 	if err != nil {
 		return Region{}, err
@@ -128,16 +130,18 @@ func (p *Pool) Lend(n int, access verbs.Access) (Region, error) {
 	return Region{MemoryRegion: mr, stage: b}, nil
 }
 
-// Collect ends the use of a region that Lend made and that was released. It appends the first n bytes of the region to to.
+// Collect ends the use of a released region of RegisterOwn. It appends the first n bytes of the
+// region to to.
 func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
 	to = append(to, r.stage.Bytes[:n]...)
 	p.staged(n)
 	return to, p.Put(r.stage)
 }
 
-// Detach frees the owner's memory of a valid region without ending the region: from now on its key stands for memory of the
-// Pool, with the same bytes if the peer may read there. It reports false, and changes nothing, if the device cannot do so.
-// The region is given back by Drop.
+// Detach frees the caller's memory of a valid region and keeps the region valid: its key then
+// stands for memory of the Pool, with the same bytes if the peer may read them. If the device does
+// not support that, Detach changes nothing and returns false. The caller gives a detached region
+// back with Drop.
 func (p *Pool) Detach(r *Region) (bool, error) {
 	if r.stage != nil {
 		r.user = nil
@@ -166,24 +170,24 @@ func (p *Pool) Detach(r *Region) (bool, error) {
 	return true, nil
 }
 
-// Drop ends a detached region, and waits for an access in progress.
+// Drop deregisters a detached region. It blocks until accesses in progress are over.
 func (p *Pool) Drop(r *Region) error {
 	return errors.Join(p.Abandon(r), p.Put(r.stage))
 }
 
-// copy copies, and counts.
+// copy copies bytes and counts them.
 func (p *Pool) copy(to, from []byte) {
 	p.staged(copy(to, from))
 }
 
-// staged counts bytes that were copied.
+// staged adds n to Stats.Staged.
 func (p *Pool) staged(n int) {
 	p.mu.Lock()
 	p.stats.Staged += uint64(n)
 	p.mu.Unlock()
 }
 
-// register makes the region.
+// register registers buf, by a kept region object if there is one.
 func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -196,7 +200,7 @@ func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 		p.regions[n-1] = nil
 		p.regions = p.regions[:n-1]
 	}
-	p.out++
+	p.inUse++
 	p.stats.Registrations++
 	p.mu.Unlock()
 
@@ -213,7 +217,7 @@ func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 	case err == nil && made:
 		p.stats.Regions++
 	case err != nil:
-		p.out--
+		p.inUse--
 		if !made {
 			p.regions = append(p.regions, mr)
 		}
@@ -222,19 +226,19 @@ func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, er
 	return mr, nil
 }
 
-// Release ends a region's validity, and waits for an access in progress. After it
-// the memory is its owner's. On an error the memory must not be touched before
-// the connection is gone: then Abandon the region (R329).
+// Release invalidates a region. It blocks until accesses in progress are over. Afterwards the owner
+// may use the memory again. If Release returns an error, the memory must not be used before the
+// connection is closed; then call Abandon (R329).
 func (p *Pool) Release(r *Region) error {
 	if err := r.Invalidate(); err != nil {
 		return err
 	}
-	return p.Ended(r)
+	return p.Invalidated(r)
 }
 
-// Ended takes a region back that the peer has invalidated, as the completion of
-// a Receive reported: nothing is left to be waited for.
-func (p *Pool) Ended(r *Region) error {
+// Invalidated takes a region back that the peer has invalidated, as the completion of a Receive
+// reported. It does not block.
+func (p *Pool) Invalidated(r *Region) error {
 	p.mu.Lock()
 	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
 	if keep {
@@ -242,7 +246,7 @@ func (p *Pool) Ended(r *Region) error {
 	} else {
 		p.stats.Regions--
 	}
-	p.out--
+	p.inUse--
 	p.mu.Unlock()
 	if keep {
 		return nil
@@ -250,46 +254,49 @@ func (p *Pool) Ended(r *Region) error {
 	return r.Deregister()
 }
 
-// Abandon gives up a region that could not be released, once its queue pairs are disconnected.
+// Abandon deregisters a region that could not be released. Its queue pairs must be disconnected
+// before.
 func (p *Pool) Abandon(r *Region) error {
 	err := r.Deregister()
 	p.mu.Lock()
-	p.out--
+	p.inUse--
 	p.stats.Regions--
 	p.mu.Unlock()
 	return err
 }
 
-// Buffer is registered memory that no peer has a right to. Its contents are what its last user left.
+// Buffer is registered memory without rights for the peer. It has the contents that its last user
+// left.
 type Buffer struct {
-	Bytes []byte // as long as asked for
+	Bytes []byte // of the length asked for
 	MR    verbs.MemoryRegion
-	class int // 0: made to measure
+	class int // 0: of the size asked for
 	mem   []byte
 }
 
-// Buffer gives n bytes of registered memory, to be given back with Put.
+// Buffer returns n bytes of registered memory. The caller gives it back with Put or Discard.
 func (p *Pool) Buffer(n int) (*Buffer, error) {
 	class, size := classOf(n)
 	return p.buffer(n, class, size)
 }
 
-// Exact gives n bytes that are made to measure and not kept: for memory of a size that is not asked for again.
+// Exact returns n bytes of registered memory in a buffer of just that size, which Put does not
+// keep. It is for sizes that are not needed again.
 func (p *Pool) Exact(n int) (*Buffer, error) { return p.buffer(n, 0, n) }
 
-// buffer gives n bytes in a buffer of a class.
+// buffer returns n bytes in a buffer of a class and its size.
 func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, fmt.Errorf("mrpool: buffer: %w", ErrClosed)
 	}
-	p.out++
+	p.inUse++
 	if k := len(p.buffers[class]); k > 0 {
 		b := p.buffers[class][k-1]
 		p.buffers[class][k-1] = nil
 		p.buffers[class] = p.buffers[class][:k-1]
-		p.held -= uint64(size)
+		p.keptBytes -= uint64(size)
 		p.mu.Unlock()
 		b.Bytes = b.mem[:n]
 		return b, nil
@@ -300,7 +307,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		p.out--
+		p.inUse--
 		return nil, fmt.Errorf("mrpool: buffer of %d bytes: %w", n, err)
 	}
 	p.stats.Buffers++
@@ -309,6 +316,7 @@ func (p *Pool) buffer(n, class, size int) (*Buffer, error) {
 	return b, nil
 }
 
+// make allocates and registers a buffer.
 func (p *Pool) make(size, class int) (*Buffer, error) {
 	mem, err := p.pd.Alloc(size)
 	if err != nil {
@@ -321,20 +329,21 @@ func (p *Pool) make(size, class int) (*Buffer, error) {
 	return &Buffer{MR: mr, mem: mem, class: class}, nil
 }
 
-// Put gives a buffer back; no work request may name it any more.
+// Put gives a buffer back. No work request may use it any more.
 func (p *Pool) Put(b *Buffer) error { return p.put(b, true) }
 
-// Discard does so, and the Pool does not keep it.
+// Discard is like Put, but the Pool does not keep the buffer.
 func (p *Pool) Discard(b *Buffer) error { return p.put(b, false) }
 
+// put keeps the buffer if it may, or frees it.
 func (p *Pool) put(b *Buffer, keep bool) error {
 	b.Bytes = nil
 	p.mu.Lock()
-	p.out--
+	p.inUse--
 	size := uint64(len(b.mem))
-	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.held+size <= p.cfg.KeepBytes {
+	if keep && !p.closed && b.class > 0 && len(p.buffers[b.class]) < p.cfg.KeepIdle && p.keptBytes+size <= p.cfg.KeepBytes {
 		p.buffers[b.class] = append(p.buffers[b.class], b)
-		p.held += size
+		p.keptBytes += size
 		p.mu.Unlock()
 		return nil
 	}
@@ -344,6 +353,7 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	return p.destroy(b)
 }
 
+// destroy deregisters and frees a buffer.
 func (p *Pool) destroy(b *Buffer) error {
 	return errors.Join(b.MR.Deregister(), p.pd.Free(b.mem))
 }
@@ -355,18 +365,18 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// Trim gives back what is kept for reuse.
+// Trim frees the regions and buffers that are kept for reuse.
 func (p *Pool) Trim() error {
-	p.emptying.Lock()
-	defer p.emptying.Unlock()
+	p.trimming.Lock()
+	defer p.trimming.Unlock()
 	p.mu.Lock()
-	regions, buffers := p.idle()
+	regions, buffers := p.takeKept()
 	p.mu.Unlock()
-	return p.giveBack(regions, buffers)
+	return p.freeAll(regions, buffers)
 }
 
-// idle takes out all that is kept. mu is locked.
-func (p *Pool) idle() (regions []verbs.MemoryRegion, buffers []*Buffer) {
+// takeKept removes and returns all kept regions and buffers. The caller holds mu.
+func (p *Pool) takeKept() (regions []verbs.MemoryRegion, buffers []*Buffer) {
 	regions, p.regions = p.regions, nil
 	p.stats.Regions -= len(regions)
 	for i, list := range p.buffers {
@@ -377,12 +387,12 @@ func (p *Pool) idle() (regions []verbs.MemoryRegion, buffers []*Buffer) {
 		}
 		p.buffers[i] = nil
 	}
-	p.held = 0
+	p.keptBytes = 0
 	return regions, buffers
 }
 
-// giveBack gives them to the domain.
-func (p *Pool) giveBack(regions []verbs.MemoryRegion, buffers []*Buffer) error {
+// freeAll frees regions and buffers.
+func (p *Pool) freeAll(regions []verbs.MemoryRegion, buffers []*Buffer) error {
 	var errs []error
 	for _, mr := range regions {
 		errs = append(errs, mr.Deregister())
@@ -393,19 +403,19 @@ func (p *Pool) giveBack(regions []verbs.MemoryRegion, buffers []*Buffer) error {
 	return errors.Join(errs...)
 }
 
-// Close gives everything back to the domain. ErrInUse if something was not given
-// back to the Pool; what was is gone all the same. Idempotent.
+// Close frees all kept regions and buffers, and closes the Pool. If regions or buffers are in use,
+// it returns ErrInUse; they are freed when they are given back. Close may be called again.
 func (p *Pool) Close() error {
-	p.emptying.Lock()
-	defer p.emptying.Unlock()
+	p.trimming.Lock()
+	defer p.trimming.Unlock()
 	p.mu.Lock()
 	p.closed = true
-	out := p.out
-	regions, buffers := p.idle()
+	out := p.inUse
+	regions, buffers := p.takeKept()
 	p.mu.Unlock()
-	err := p.giveBack(regions, buffers)
+	err := p.freeAll(regions, buffers)
 	if out > 0 {
-		err = errors.Join(err, fmt.Errorf("mrpool: close: %d given out: %w", out, ErrInUse))
+		err = errors.Join(err, fmt.Errorf("mrpool: close: %d regions and buffers: %w", out, ErrInUse))
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func newPool(t *testing.T, cfg mrpool.Config) (*mrpool.Pool, *mem.Device, verbs.
 
 const remote = verbs.AccessLocalWrite | verbs.AccessRemoteWrite
 
-// A region is used again, its key never (R286, R302).
+// A region object is reused, but its key never is (R286, R302).
 func TestRegister(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
 	keys := make(map[uint32]bool)
@@ -54,7 +54,7 @@ func TestRegister(t *testing.T) {
 	if st := p.Stats(); st.Registrations != 50 || st.Regions != 1 {
 		t.Errorf("%+v", st)
 	}
-	// More than are kept: the rest is deregistered.
+	// Of more regions than KeepIdle the rest is deregistered.
 	var mrs []mrpool.Region
 	for range 5 {
 		mr, err := p.Register(buf, remote)
@@ -76,14 +76,15 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// Invalid registrations are refused, and so is use after Close.
 func TestRefused(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 2})
-	for range 2 { // once without, once with a region to reuse
+	for range 2 { // the second time with a region object to reuse
 		if _, err := p.Register(nil, 0); !errors.Is(err, verbs.ErrInvalidValue) {
-			t.Errorf("nothing registered: %v", err)
+			t.Errorf("no bytes: %v", err)
 		}
 		if _, err := p.Register(make([]byte, 1), verbs.AccessRemoteWrite); !errors.Is(err, verbs.ErrInvalidValue) {
-			t.Errorf("impossible rights: %v", err)
+			t.Errorf("rights that do not exist together: %v", err)
 		}
 		mr, err := p.Register(make([]byte, 1), 0)
 		if err != nil {
@@ -116,7 +117,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Buffers are as long as asked for, come back by size, and give the peer no right.
+// Buffers have the length asked for, are reused by class, and have no rights for the peer.
 func TestBuffers(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
 	for _, n := range []int{0, 1, 512, 513, 1000, 65536, 65537, 1 << 22, 1<<22 + 1} {
@@ -157,7 +158,7 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// No size asked for wastes more than a fifth, and no two classes share a place.
+// No buffer wastes more than a fifth, and buffers of a class are reused for it.
 func TestClasses(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1 << 30})
 	sizes := make(map[uint64]int)
@@ -189,7 +190,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// A peer that asks for every size does not make us keep them all.
+// A peer that makes us use every class does not make us keep a buffer of each.
 func TestKeepBytes(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 10, KeepBytes: 10000})
 	for n := 512; n <= 1<<20; n += n / 4 {
@@ -209,7 +210,7 @@ func TestKeepBytes(t *testing.T) {
 	}
 }
 
-// A buffer that was taken out again leaves its room to the next one, however often; a discarded one is not kept at all.
+// A buffer that is in use does not count for KeepBytes. A discarded buffer is not kept.
 func TestKeepBytesAgain(t *testing.T) {
 	p, _, _ := newPool(t, mrpool.Config{KeepIdle: 1, KeepBytes: 1024})
 	take := func() *mrpool.Buffer {
@@ -241,6 +242,7 @@ func TestKeepBytesAgain(t *testing.T) {
 	}
 }
 
+// Goroutines share a Pool.
 func TestConcurrent(t *testing.T) {
 	p, _, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4, KeepBytes: 1 << 20})
 	var wg sync.WaitGroup
@@ -273,7 +275,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// Without heap memory the device works on a copy, of which as much comes back as the peer wrote; the copy itself is used again.
+// Without heap memory the region is of a copy. Unstage copies the bytes that the peer wrote, and
+// the copy's buffer is reused.
 func TestStages(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{KeepIdle: 2, KeepBytes: 1 << 20})
 	for range 2 {
@@ -305,7 +308,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Trim gives back what is kept, and nothing else.
+// Trim frees the kept regions and buffers, and no others.
 func TestTrim(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 8, KeepBytes: 1 << 20})
 	mr, err := p.Register(make([]byte, 100), remote)
@@ -334,20 +337,20 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// Lent memory comes back to the Pool, with what the peer wrote copied out, and is lent again. Its keys are fresh ones. Detached
-// it needs no other memory.
-func TestLend(t *testing.T) {
+// The memory of RegisterOwn is given back to the Pool by Collect, which copies the bytes that the
+// peer wrote, and is reused with a new key. Detaching it needs no other memory.
+func TestRegisterOwn(t *testing.T) {
 	for _, heap := range []bool{true, false} {
 		_, _, pd := newPool(t, mrpool.Config{})
 		p := mrpool.New(pd, mrpool.Config{Heap: heap, KeepIdle: 4, KeepBytes: 1 << 20})
 		keys := map[uint32]bool{}
 		for i := range 4 {
-			r, err := p.Lend(1000, remote)
+			r, err := p.RegisterOwn(1000, remote)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if keys[r.RKey()] || len(r.Bytes()) != 1000 {
-				t.Errorf("%d bytes, key %#x was there: %v", len(r.Bytes()), r.RKey(), keys[r.RKey()])
+				t.Errorf("%d bytes, key %#x was used before: %v", len(r.Bytes()), r.RKey(), keys[r.RKey()])
 			}
 			keys[r.RKey()] = true
 			copy(r.Bytes(), "from the peer")
@@ -376,11 +379,11 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// A buffer that is not kept goes back to the domain, although the region that stood for it, or for a reply that a handler made
-// in it, is kept for other memory.
+// A buffer that is not kept is freed, although the region object that was registered for it, or for
+// a part of it, is kept.
 func TestBufferUnderIdleRegion(t *testing.T) {
 	p, dev, _ := newPool(t, mrpool.Config{Heap: true, KeepIdle: 4})
-	r, err := p.Lend(1000, remote)
+	r, err := p.RegisterOwn(1000, remote)
 	if err != nil {
 		t.Fatal(err)
 	}

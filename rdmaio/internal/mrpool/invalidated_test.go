@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// counted counts how often its owner ends it.
+// counted counts calls of Invalidate.
 type counted struct {
 	verbs.MemoryRegion
 	n *int
@@ -25,8 +25,8 @@ func (p countedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.Memory
 	return counted{mr, p.n}, err
 }
 
-// T79: what the peer has ended is not ended again, and is used again as anything else.
-func TestEnded(t *testing.T) {
+// T79: a region that the peer has invalidated is not invalidated again, and its object is reused.
+func TestInvalidated(t *testing.T) {
 	_, _, pd := newPool(t, mrpool.Config{})
 	n := 0
 	p := mrpool.New(countedPD{pd, &n}, mrpool.Config{Heap: true, KeepIdle: 1})
@@ -35,15 +35,15 @@ func TestEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := mr.MemoryRegion.(counted).MemoryRegion.Invalidate(); err != nil { // as the peer would
+		if err := mr.MemoryRegion.(counted).MemoryRegion.Invalidate(); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Ended(&mr); err != nil {
+		if err := p.Invalidated(&mr); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if st := p.Stats(); n != 0 || st.Regions != 1 || st.Registrations != 3 {
-		t.Errorf("ended %d times by its owner; %+v", n, st)
+		t.Errorf("invalidated %d times by its owner; %+v", n, st)
 	}
 	if err := p.Close(); err != nil {
 		t.Error(err)
