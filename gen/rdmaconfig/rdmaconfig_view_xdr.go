@@ -5,40 +5,40 @@ package rdmaconfig
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// ReqView reads Req field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Req; see package xdr.
+// ReqView reads the fields of Req from its encoding. Convert only bytes that begin with a
+// checked Req; see package xdr.
 type ReqView []byte
 
-// MaxCallSendSize reads field maxcall_sendsize.
+// MaxCallSendSize returns field maxcall_sendsize.
 func (v ReqView) MaxCallSendSize() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// MaxReplySendSize reads field maxreply_sendsize.
+// MaxReplySendSize returns field maxreply_sendsize.
 func (v ReqView) MaxReplySendSize() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// MaxRDMARead reads field maxrdmaread.
+// MaxRDMARead returns field maxrdmaread.
 func (v ReqView) MaxRDMARead() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// ReplyView reads Reply field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Reply; see package xdr.
+// ReplyView reads the fields of Reply from its encoding. Convert only bytes that begin with a
+// checked Reply; see package xdr.
 type ReplyView []byte
 
-// MaxCallSendSize reads field maxcall_sendsize.
+// MaxCallSendSize returns field maxcall_sendsize.
 func (v ReplyView) MaxCallSendSize() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Align reads field align.
+// Align returns field align.
 func (v ReplyView) Align() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// MaxRDMARead reads field maxrdmaread.
+// MaxRDMARead returns field maxrdmaread.
 func (v ReplyView) MaxRDMARead() uint32 {
 	return codec.Uint32(v, 8)
 }

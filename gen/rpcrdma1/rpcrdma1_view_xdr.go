@@ -10,44 +10,44 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// SegmentView reads Segment field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Segment; see package xdr.
+// SegmentView reads the fields of Segment from its encoding. Convert only bytes that begin with a
+// checked Segment; see package xdr.
 type SegmentView []byte
 
-// Handle reads field handle.
+// Handle returns field handle.
 func (v SegmentView) Handle() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Length reads field length.
+// Length returns field length.
 func (v SegmentView) Length() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// ReadChunkView reads ReadChunk field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadChunk; see package xdr.
+// ReadChunkView reads the fields of ReadChunk from its encoding. Convert only bytes that begin with a
+// checked ReadChunk; see package xdr.
 type ReadChunkView []byte
 
-// Position reads field position.
+// Position returns field position.
 func (v ReadChunkView) Position() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Target reads field target.
+// Target returns field target.
 func (v ReadChunkView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads WriteChunk field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteChunk; see package xdr.
+// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that begin with a
+// checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
-// Target reads field target.
+// Target returns field target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
 		n := int(codec.Uint32(v, 0))
@@ -60,11 +60,11 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// HeaderView reads Header field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Header; see package xdr.
+// HeaderView reads the fields of Header from its encoding. Convert only bytes that begin with a
+// checked Header; see package xdr.
 type HeaderView []byte
 
-// Reads reads field rdma_reads.
+// Reads returns field rdma_reads.
 func (v HeaderView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 0
@@ -78,7 +78,7 @@ func (v HeaderView) Reads() iter.Seq2[int, ReadChunkView] {
 	}
 }
 
-// Writes reads field rdma_writes.
+// Writes returns field rdma_writes.
 func (v HeaderView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
 		off := codec.SkipList(v, 0, func(off int) int {
@@ -94,7 +94,7 @@ func (v HeaderView) Writes() iter.Seq2[int, WriteChunkView] {
 	}
 }
 
-// Reply reads field rdma_reply.
+// Reply returns field rdma_reply.
 func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 	off := codec.SkipList(v, 0, func(off int) int {
 		return off + 20
@@ -108,11 +108,11 @@ func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderNomsgView reads HeaderNomsg field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked HeaderNomsg; see package xdr.
+// HeaderNomsgView reads the fields of HeaderNomsg from its encoding. Convert only bytes that begin with a
+// checked HeaderNomsg; see package xdr.
 type HeaderNomsgView []byte
 
-// Reads reads field rdma_reads.
+// Reads returns field rdma_reads.
 func (v HeaderNomsgView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 0
@@ -126,7 +126,7 @@ func (v HeaderNomsgView) Reads() iter.Seq2[int, ReadChunkView] {
 	}
 }
 
-// Writes reads field rdma_writes.
+// Writes returns field rdma_writes.
 func (v HeaderNomsgView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
 		off := codec.SkipList(v, 0, func(off int) int {
@@ -142,7 +142,7 @@ func (v HeaderNomsgView) Writes() iter.Seq2[int, WriteChunkView] {
 	}
 }
 
-// Reply reads field rdma_reply.
+// Reply returns field rdma_reply.
 func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 	off := codec.SkipList(v, 0, func(off int) int {
 		return off + 20
@@ -156,21 +156,21 @@ func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderPaddedView reads HeaderPadded field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked HeaderPadded; see package xdr.
+// HeaderPaddedView reads the fields of HeaderPadded from its encoding. Convert only bytes that begin with a
+// checked HeaderPadded; see package xdr.
 type HeaderPaddedView []byte
 
-// Align reads field rdma_align.
+// Align returns field rdma_align.
 func (v HeaderPaddedView) Align() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Thresh reads field rdma_thresh.
+// Thresh returns field rdma_thresh.
 func (v HeaderPaddedView) Thresh() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Reads reads field rdma_reads.
+// Reads returns field rdma_reads.
 func (v HeaderPaddedView) Reads() iter.Seq2[int, ReadChunkView] {
 	return func(yield func(int, ReadChunkView) bool) {
 		off := 8
@@ -184,7 +184,7 @@ func (v HeaderPaddedView) Reads() iter.Seq2[int, ReadChunkView] {
 	}
 }
 
-// Writes reads field rdma_writes.
+// Writes returns field rdma_writes.
 func (v HeaderPaddedView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
 		off := codec.SkipList(v, 8, func(off int) int {
@@ -200,7 +200,7 @@ func (v HeaderPaddedView) Writes() iter.Seq2[int, WriteChunkView] {
 	}
 }
 
-// Reply reads field rdma_reply.
+// Reply returns field rdma_reply.
 func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 	off := codec.SkipList(v, 8, func(off int) int {
 		return off + 20
@@ -214,30 +214,30 @@ func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
+// checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
-// VersLow reads field rdma_vers_low.
+// VersLow returns field rdma_vers_low.
 func (v VersionRangeView) VersLow() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// VersHigh reads field rdma_vers_high.
+// VersHigh returns field rdma_vers_high.
 func (v VersionRangeView) VersHigh() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ErrorView reads Error field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Error; see package xdr.
+// ErrorView reads the fields of Error from its encoding. Convert only bytes that begin with a
+// checked Error; see package xdr.
 type ErrorView []byte
 
-// Err reads the discriminant.
+// Err returns the discriminant.
 func (v ErrorView) Err() ErrCode {
 	return ErrCode(codec.Uint32(v, 0))
 }
 
-// Vrange reads the arm that is there if Err is ErrVers.
+// Vrange returns the arm that is selected if Err is ErrVers.
 func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 	switch v.Err() {
 	case ErrVers:
@@ -246,16 +246,16 @@ func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// BodyView reads Body field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
+// checked Body; see package xdr.
 type BodyView []byte
 
-// Proc reads the discriminant.
+// Proc returns the discriminant.
 func (v BodyView) Proc() Proc {
 	return Proc(codec.Uint32(v, 0))
 }
 
-// Msg reads the arm that is there if Proc is ProcMsg.
+// Msg returns the arm that is selected if Proc is ProcMsg.
 func (v BodyView) Msg() (x HeaderView, ok bool) {
 	switch v.Proc() {
 	case ProcMsg:
@@ -264,7 +264,7 @@ func (v BodyView) Msg() (x HeaderView, ok bool) {
 	return x, false
 }
 
-// Nomsg reads the arm that is there if Proc is ProcNomsg.
+// Nomsg returns the arm that is selected if Proc is ProcNomsg.
 func (v BodyView) Nomsg() (x HeaderNomsgView, ok bool) {
 	switch v.Proc() {
 	case ProcNomsg:
@@ -273,7 +273,7 @@ func (v BodyView) Nomsg() (x HeaderNomsgView, ok bool) {
 	return x, false
 }
 
-// Msgp reads the arm that is there if Proc is ProcMsgp.
+// Msgp returns the arm that is selected if Proc is ProcMsgp.
 func (v BodyView) Msgp() (x HeaderPaddedView, ok bool) {
 	switch v.Proc() {
 	case ProcMsgp:
@@ -282,7 +282,7 @@ func (v BodyView) Msgp() (x HeaderPaddedView, ok bool) {
 	return x, false
 }
 
-// Error reads the arm that is there if Proc is ProcError.
+// Error returns the arm that is selected if Proc is ProcError.
 func (v BodyView) Error() (x ErrorView, ok bool) {
 	switch v.Proc() {
 	case ProcError:
@@ -291,43 +291,43 @@ func (v BodyView) Error() (x ErrorView, ok bool) {
 	return x, false
 }
 
-// MessageView reads Message field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
+// checked Message; see package xdr.
 type MessageView []byte
 
-// XID reads field rdma_xid.
+// XID returns field rdma_xid.
 func (v MessageView) XID() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Vers reads field rdma_vers.
+// Vers returns field rdma_vers.
 func (v MessageView) Vers() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Credit reads field rdma_credit.
+// Credit returns field rdma_credit.
 func (v MessageView) Credit() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Body reads field rdma_body.
+// Body returns field rdma_body.
 func (v MessageView) Body() BodyView {
 	return BodyView(v[12:])
 }
 
-// MessageScan reads the lists of a Message in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// MessageScan reads the lists of Message in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type MessageScan struct {
 	in codec.Scan
 }
 
-// ScanMessage begins a scan of the Message at the front of b.
+// ScanMessage returns a scan of the Message at the front of b.
 func ScanMessage(b []byte) MessageScan {
 	return MessageScan{in: codec.Scan{B: b}}
 }
 
-// BodyMsgReads gives the elements of Body.Msg.Reads.
+// BodyMsgReads iterates over the elements of Body.Msg.Reads.
 func (s *MessageScan) BodyMsgReads() iter.Seq[ReadChunkView] {
 	return func(yield func(ReadChunkView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -356,7 +356,7 @@ func (s *MessageScan) BodyMsgReads() iter.Seq[ReadChunkView] {
 	}
 }
 
-// BodyMsgWrites gives the elements of Body.Msg.Writes.
+// BodyMsgWrites iterates over the elements of Body.Msg.Writes.
 func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
 	return func(yield func(WriteChunkView) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -413,7 +413,7 @@ func (s *MessageScan) BodyMsgWrites() iter.Seq[WriteChunkView] {
 	}
 }
 
-// BodyMsgReplyTarget gives the elements of Body.Msg.Reply.Target.
+// BodyMsgReplyTarget iterates over the elements of Body.Msg.Reply.Target.
 func (s *MessageScan) BodyMsgReplyTarget() iter.Seq[SegmentView] {
 	return func(yield func(SegmentView) bool) {
 		if s.in.At != 3 && !s.pass(3) {
@@ -441,7 +441,7 @@ func (s *MessageScan) BodyMsgReplyTarget() iter.Seq[SegmentView] {
 	}
 }
 
-// BodyNomsgReads gives the elements of Body.Nomsg.Reads.
+// BodyNomsgReads iterates over the elements of Body.Nomsg.Reads.
 func (s *MessageScan) BodyNomsgReads() iter.Seq[ReadChunkView] {
 	return func(yield func(ReadChunkView) bool) {
 		if s.in.At != 5 && !s.pass(5) {
@@ -470,7 +470,7 @@ func (s *MessageScan) BodyNomsgReads() iter.Seq[ReadChunkView] {
 	}
 }
 
-// BodyNomsgWrites gives the elements of Body.Nomsg.Writes.
+// BodyNomsgWrites iterates over the elements of Body.Nomsg.Writes.
 func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
 	return func(yield func(WriteChunkView) bool) {
 		if s.in.At != 6 && !s.pass(6) {
@@ -527,7 +527,7 @@ func (s *MessageScan) BodyNomsgWrites() iter.Seq[WriteChunkView] {
 	}
 }
 
-// BodyNomsgReplyTarget gives the elements of Body.Nomsg.Reply.Target.
+// BodyNomsgReplyTarget iterates over the elements of Body.Nomsg.Reply.Target.
 func (s *MessageScan) BodyNomsgReplyTarget() iter.Seq[SegmentView] {
 	return func(yield func(SegmentView) bool) {
 		if s.in.At != 7 && !s.pass(7) {
@@ -555,7 +555,7 @@ func (s *MessageScan) BodyNomsgReplyTarget() iter.Seq[SegmentView] {
 	}
 }
 
-// BodyMsgpReads gives the elements of Body.Msgp.Reads.
+// BodyMsgpReads iterates over the elements of Body.Msgp.Reads.
 func (s *MessageScan) BodyMsgpReads() iter.Seq[ReadChunkView] {
 	return func(yield func(ReadChunkView) bool) {
 		if s.in.At != 9 && !s.pass(9) {
@@ -584,7 +584,7 @@ func (s *MessageScan) BodyMsgpReads() iter.Seq[ReadChunkView] {
 	}
 }
 
-// BodyMsgpWrites gives the elements of Body.Msgp.Writes.
+// BodyMsgpWrites iterates over the elements of Body.Msgp.Writes.
 func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
 	return func(yield func(WriteChunkView) bool) {
 		if s.in.At != 10 && !s.pass(10) {
@@ -641,7 +641,7 @@ func (s *MessageScan) BodyMsgpWrites() iter.Seq[WriteChunkView] {
 	}
 }
 
-// BodyMsgpReplyTarget gives the elements of Body.Msgp.Reply.Target.
+// BodyMsgpReplyTarget iterates over the elements of Body.Msgp.Reply.Target.
 func (s *MessageScan) BodyMsgpReplyTarget() iter.Seq[SegmentView] {
 	return func(yield func(SegmentView) bool) {
 		if s.in.At != 11 && !s.pass(11) {
@@ -669,8 +669,8 @@ func (s *MessageScan) BodyMsgpReplyTarget() iter.Seq[SegmentView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *MessageScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -752,12 +752,12 @@ func (s *MessageScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *MessageScan) Err() error {
 	return s.in.Err((*Message)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *MessageScan) End() (int, error) {
 	if s.in.At != 14 {
 		return s.rest()
@@ -765,7 +765,7 @@ func (s *MessageScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *MessageScan) rest() (int, error) {
 	if s.pass(14) {
 		return s.in.Off, nil

@@ -19,7 +19,7 @@ type Segment struct {
 	Offset uint64 // Chunk virtual address or offset
 }
 
-// SegmentFixedSize is how many bytes every Segment takes on the wire.
+// SegmentFixedSize is the size of every Segment on the wire, in bytes.
 const SegmentFixedSize = 16
 
 // ReadChunk is struct xdr_read_chunk.
@@ -28,7 +28,7 @@ type ReadChunk struct {
 	Target   Segment
 }
 
-// ReadChunkFixedSize is how many bytes every ReadChunk takes on the wire.
+// ReadChunkFixedSize is the size of every ReadChunk on the wire, in bytes.
 const ReadChunkFixedSize = 20
 
 // WriteChunk is struct xdr_write_chunk.
@@ -36,10 +36,10 @@ type WriteChunk struct {
 	Target []Segment
 }
 
-// The extent of WriteChunk, which has no largest size below 2 GiB.
+// The bounds of WriteChunk. Its size may be 2 GiB and more.
 const (
 	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Proc is enum rdma_proc.
@@ -54,7 +54,7 @@ const (
 	ProcError Proc = 4 // RDMA_ERROR: An RPC RDMA encoding error
 )
 
-// ProcFixedSize is how many bytes every Proc takes on the wire.
+// ProcFixedSize is the size of every Proc on the wire, in bytes.
 const ProcFixedSize = 4
 
 // Header is struct rpc_rdma_header.
@@ -64,10 +64,10 @@ type Header struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of Header, which has no largest size below 2 GiB.
+// The bounds of Header. Its size may be 2 GiB and more.
 const (
 	HeaderMinSize       = 12 // bytes on the wire, at least
-	HeaderAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	HeaderAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // HeaderNomsg is struct rpc_rdma_header_nomsg.
@@ -77,10 +77,10 @@ type HeaderNomsg struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of HeaderNomsg, which has no largest size below 2 GiB.
+// The bounds of HeaderNomsg. Its size may be 2 GiB and more.
 const (
 	HeaderNomsgMinSize       = 12 // bytes on the wire, at least
-	HeaderNomsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	HeaderNomsgAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // HeaderPadded is struct rpc_rdma_header_padded.
@@ -92,10 +92,10 @@ type HeaderPadded struct {
 	Reply  xdr.Optional[WriteChunk]
 }
 
-// The extent of HeaderPadded, which has no largest size below 2 GiB.
+// The bounds of HeaderPadded. Its size may be 2 GiB and more.
 const (
 	HeaderPaddedMinSize       = 20 // bytes on the wire, at least
-	HeaderPaddedAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	HeaderPaddedAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ErrCode is enum rpc_rdma_errcode.
@@ -107,7 +107,7 @@ const (
 	ErrChunk ErrCode = 2 // ERR_CHUNK
 )
 
-// ErrCodeFixedSize is how many bytes every ErrCode takes on the wire.
+// ErrCodeFixedSize is the size of every ErrCode on the wire, in bytes.
 const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpc_rdma_errvers.
@@ -116,16 +116,16 @@ type VersionRange struct {
 	VersHigh uint32
 }
 
-// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
 const VersionRangeFixedSize = 8
 
 // Error is union rpc_rdma_error, with the arm that Err selects.
 type Error struct {
 	Err    ErrCode      // selects the arm
-	Vrange VersionRange // where Err is ErrVers
+	Vrange VersionRange // if Err is ErrVers
 }
 
-// The extent of Error.
+// The bounds of Error.
 const (
 	ErrorMinSize = 4  // bytes on the wire, at least
 	ErrorMaxSize = 12 // bytes on the wire, at most
@@ -134,16 +134,16 @@ const (
 // Body is union rdma_body, with the arm that Proc selects.
 type Body struct {
 	Proc  Proc         // selects the arm
-	Msg   Header       // where Proc is ProcMsg
-	Nomsg HeaderNomsg  // where Proc is ProcNomsg
-	Msgp  HeaderPadded // where Proc is ProcMsgp
-	Error Error        // where Proc is ProcError
+	Msg   Header       // if Proc is ProcMsg
+	Nomsg HeaderNomsg  // if Proc is ProcNomsg
+	Msgp  HeaderPadded // if Proc is ProcMsgp
+	Error Error        // if Proc is ProcError
 }
 
-// The extent of Body, which has no largest size below 2 GiB.
+// The bounds of Body. Its size may be 2 GiB and more.
 const (
 	BodyMinSize       = 4 // bytes on the wire, at least
-	BodyAmplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+	BodyAmplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Message is struct rdma_msg.
@@ -154,13 +154,13 @@ type Message struct {
 	Body   Body
 }
 
-// The extent of Message, which has no largest size below 2 GiB.
+// The bounds of Message. Its size may be 2 GiB and more.
 const (
 	MessageMinSize       = 16 // bytes on the wire, at least
-	MessageAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	MessageAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Segment) XDRSize() int {
 	return 16
 }
@@ -176,7 +176,7 @@ func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -187,13 +187,14 @@ func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -212,7 +213,7 @@ func (v *Segment) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Segment) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -222,8 +223,8 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -232,7 +233,7 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -245,7 +246,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
@@ -258,7 +259,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
@@ -267,14 +268,14 @@ func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Segment) ResetXDR() {
 	v.Handle = 0
 	v.Length = 0
 	v.Offset = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadChunk) XDRSize() int {
 	return 20
 }
@@ -290,7 +291,7 @@ func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReadChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -301,13 +302,14 @@ func (v *ReadChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -326,7 +328,7 @@ func (v *ReadChunk) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadChunk) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -336,8 +338,8 @@ func (v *ReadChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -346,7 +348,7 @@ func (v *ReadChunk) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -360,7 +362,7 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
@@ -374,7 +376,7 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
@@ -383,13 +385,13 @@ func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadChunk) ResetXDR() {
 	v.Position = 0
 	v.Target.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int {
 	n := 4
 	n += 16 * len(v.Target)
@@ -402,7 +404,7 @@ func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -413,13 +415,14 @@ func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -438,7 +441,7 @@ func (v *WriteChunk) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -448,8 +451,8 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -458,7 +461,7 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target"))
@@ -483,7 +486,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -509,7 +512,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
@@ -523,12 +526,12 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v Proc) String() string {
 	switch v {
 	case ProcMsg:
@@ -550,7 +553,7 @@ func (v Proc) Valid() bool {
 	return uint32(v) <= 4
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Proc) XDRSize() int {
 	return 4
 }
@@ -566,7 +569,7 @@ func (v *Proc) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -577,13 +580,14 @@ func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -602,7 +606,7 @@ func (v *Proc) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Proc) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -612,8 +616,8 @@ func (v *Proc) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -622,7 +626,7 @@ func (v *Proc) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"))
@@ -635,7 +639,7 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
@@ -649,7 +653,7 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
@@ -662,12 +666,12 @@ func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Proc) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Header) XDRSize() int {
 	n := 12
 	n += 24 * len(v.Reads)
@@ -688,7 +692,7 @@ func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -699,13 +703,14 @@ func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -724,7 +729,7 @@ func (v *Header) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Header) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -734,8 +739,8 @@ func (v *Header) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Header) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -744,7 +749,7 @@ func (v *Header) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
@@ -823,7 +828,7 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -938,7 +943,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
@@ -1006,7 +1011,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Header) ResetXDR() {
 	v.Reads = v.Reads[:0]
 	v.Writes = v.Writes[:0]
@@ -1016,7 +1021,7 @@ func (v *Header) ResetXDR() {
 	}
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderNomsg) XDRSize() int {
 	n := 12
 	n += 24 * len(v.Reads)
@@ -1037,7 +1042,7 @@ func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1048,13 +1053,14 @@ func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1073,7 +1079,7 @@ func (v *HeaderNomsg) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderNomsg) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1083,8 +1089,8 @@ func (v *HeaderNomsg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1093,7 +1099,7 @@ func (v *HeaderNomsg) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
@@ -1172,7 +1178,7 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1287,7 +1293,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
@@ -1355,7 +1361,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *HeaderNomsg) ResetXDR() {
 	v.Reads = v.Reads[:0]
 	v.Writes = v.Writes[:0]
@@ -1365,7 +1371,7 @@ func (v *HeaderNomsg) ResetXDR() {
 	}
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPadded) XDRSize() int {
 	n := 20
 	n += 24 * len(v.Reads)
@@ -1386,7 +1392,7 @@ func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1397,13 +1403,14 @@ func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1422,7 +1429,7 @@ func (v *HeaderPadded) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderPadded) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1432,8 +1439,8 @@ func (v *HeaderPadded) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1442,7 +1449,7 @@ func (v *HeaderPadded) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1528,7 +1535,7 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 12) {
@@ -1646,7 +1653,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
@@ -1715,7 +1722,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *HeaderPadded) ResetXDR() {
 	v.Align = 0
 	v.Thresh = 0
@@ -1727,7 +1734,7 @@ func (v *HeaderPadded) ResetXDR() {
 	}
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v ErrCode) String() string {
 	switch v {
 	case ErrVers:
@@ -1743,7 +1750,7 @@ func (v ErrCode) Valid() bool {
 	return 1 <= v && v <= 2
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ErrCode) XDRSize() int {
 	return 4
 }
@@ -1759,7 +1766,7 @@ func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1770,13 +1777,14 @@ func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1795,7 +1803,7 @@ func (v *ErrCode) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1805,8 +1813,8 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1815,7 +1823,7 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1825,7 +1833,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
@@ -1835,7 +1843,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
@@ -1844,12 +1852,12 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ErrCode) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *VersionRange) XDRSize() int {
 	return 8
 }
@@ -1865,7 +1873,7 @@ func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1876,13 +1884,14 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1901,7 +1910,7 @@ func (v *VersionRange) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1911,8 +1920,8 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1921,7 +1930,7 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1933,7 +1942,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
@@ -1945,7 +1954,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
@@ -1954,13 +1963,13 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *VersionRange) ResetXDR() {
 	v.VersLow = 0
 	v.VersHigh = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Error) XDRSize() int {
 	n := 4
 	switch v.Err {
@@ -1983,7 +1992,7 @@ func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1994,13 +2003,14 @@ func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2019,7 +2029,7 @@ func (v *Error) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Error) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2029,8 +2039,8 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Error) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2039,7 +2049,7 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -2067,7 +2077,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -2099,7 +2109,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -2119,7 +2129,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Error) ResetXDR() {
 	switch v.Err {
 	case ErrVers:
@@ -2130,7 +2140,7 @@ func (v *Error) ResetXDR() {
 	v.Err = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Proc {
@@ -2186,7 +2196,7 @@ func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2197,13 +2207,14 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2222,7 +2233,7 @@ func (v *Body) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Body) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2232,8 +2243,8 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Body) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2242,7 +2253,7 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Proc {
 	case ProcMsg:
@@ -2523,7 +2534,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -2917,7 +2928,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
@@ -3144,7 +3155,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Body) ResetXDR() {
 	switch v.Proc {
 	case ProcMsg:
@@ -3160,7 +3171,7 @@ func (v *Body) ResetXDR() {
 	v.Proc = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Message) XDRSize() int {
 	n := 16
 	switch v.Body.Proc {
@@ -3216,7 +3227,7 @@ func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3227,13 +3238,14 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3252,7 +3264,7 @@ func (v *Message) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Message) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3262,8 +3274,8 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Message) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3272,7 +3284,7 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -3550,7 +3562,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 16) {
@@ -3948,7 +3960,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
@@ -4176,7 +4188,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Message) ResetXDR() {
 	v.XID = 0
 	v.Vers = 0

@@ -9,7 +9,7 @@ import (
 	codectest "github.com/rpcrdma/rpcrdma/runtime/xdr/codectest"
 )
 
-// xdrTypes are the generated types, with valid encodings of random values.
+// xdrTypes lists the generated types, with valid encodings of random values.
 func xdrTypes() []codectest.Type {
 	return []codectest.Type{
 		{

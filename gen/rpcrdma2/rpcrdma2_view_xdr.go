@@ -35,62 +35,62 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// MsgView reads Msg field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Msg; see package xdr.
+// MsgView reads the fields of Msg from its encoding. Convert only bytes that begin with a
+// checked Msg; see package xdr.
 type MsgView []byte
 
-// Chunks reads field rdma_chunks.
+// Chunks returns field rdma_chunks.
 func (v MsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// NomsgView reads Nomsg field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Nomsg; see package xdr.
+// NomsgView reads the fields of Nomsg from its encoding. Convert only bytes that begin with a
+// checked Nomsg; see package xdr.
 type NomsgView []byte
 
-// Chunks reads field rdma_chunks.
+// Chunks returns field rdma_chunks.
 func (v NomsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
+// checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
-// VersLow reads field rdma_vers_low.
+// VersLow returns field rdma_vers_low.
 func (v VersionRangeView) VersLow() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// VersHigh reads field rdma_vers_high.
+// VersHigh returns field rdma_vers_high.
 func (v VersionRangeView) VersHigh() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// WriteShortageView reads WriteShortage field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteShortage; see package xdr.
+// WriteShortageView reads the fields of WriteShortage from its encoding. Convert only bytes that begin with a
+// checked WriteShortage; see package xdr.
 type WriteShortageView []byte
 
-// ChunkIndex reads field rdma_chunk_index.
+// ChunkIndex returns field rdma_chunk_index.
 func (v WriteShortageView) ChunkIndex() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// LengthNeeded reads field rdma_length_needed.
+// LengthNeeded returns field rdma_length_needed.
 func (v WriteShortageView) LengthNeeded() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ErrorView reads Error field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Error; see package xdr.
+// ErrorView reads the fields of Error from its encoding. Convert only bytes that begin with a
+// checked Error; see package xdr.
 type ErrorView []byte
 
-// Err reads the discriminant.
+// Err returns the discriminant.
 func (v ErrorView) Err() ErrCode {
 	return ErrCode(codec.Uint32(v, 0))
 }
 
-// Versions reads the arm that is there if Err is ErrVers.
+// Versions returns the arm that is selected if Err is ErrVers.
 func (v ErrorView) Versions() (x VersionRangeView, ok bool) {
 	switch v.Err() {
 	case ErrVers:
@@ -99,7 +99,7 @@ func (v ErrorView) Versions() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// MaxReadChunks reads the arm that is there if Err is ErrReadChunks.
+// MaxReadChunks returns the arm that is selected if Err is ErrReadChunks.
 func (v ErrorView) MaxReadChunks() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrReadChunks:
@@ -108,7 +108,7 @@ func (v ErrorView) MaxReadChunks() (x uint32, ok bool) {
 	return x, false
 }
 
-// MaxWriteChunks reads the arm that is there if Err is ErrWriteChunks.
+// MaxWriteChunks returns the arm that is selected if Err is ErrWriteChunks.
 func (v ErrorView) MaxWriteChunks() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrWriteChunks:
@@ -117,7 +117,7 @@ func (v ErrorView) MaxWriteChunks() (x uint32, ok bool) {
 	return x, false
 }
 
-// MaxSegments reads the arm that is there if Err is ErrSegments.
+// MaxSegments returns the arm that is selected if Err is ErrSegments.
 func (v ErrorView) MaxSegments() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrSegments:
@@ -126,7 +126,7 @@ func (v ErrorView) MaxSegments() (x uint32, ok bool) {
 	return x, false
 }
 
-// WriteResource reads the arm that is there if Err is ErrWriteResource.
+// WriteResource returns the arm that is selected if Err is ErrWriteResource.
 func (v ErrorView) WriteResource() (x WriteShortageView, ok bool) {
 	switch v.Err() {
 	case ErrWriteResource:
@@ -135,7 +135,7 @@ func (v ErrorView) WriteResource() (x WriteShortageView, ok bool) {
 	return x, false
 }
 
-// ReplyLengthNeeded reads the arm that is there if Err is ErrReplyResource.
+// ReplyLengthNeeded returns the arm that is selected if Err is ErrReplyResource.
 func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	switch v.Err() {
 	case ErrReplyResource:
@@ -144,11 +144,11 @@ func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	return x, false
 }
 
-// ConnPropView reads ConnProp field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ConnProp; see package xdr.
+// ConnPropView reads the fields of ConnProp from its encoding. Convert only bytes that begin with a
+// checked ConnProp; see package xdr.
 type ConnPropView []byte
 
-// Props reads field rdma_props.
+// Props returns field rdma_props.
 func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 	return func(yield func(int, PropValView) bool) {
 		off := 4
@@ -161,82 +161,82 @@ func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 	}
 }
 
-// CommonView reads Common field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Common; see package xdr.
+// CommonView reads the fields of Common from its encoding. Convert only bytes that begin with a
+// checked Common; see package xdr.
 type CommonView []byte
 
-// XID reads field rdma_xid.
+// XID returns field rdma_xid.
 func (v CommonView) XID() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Vers reads field rdma_vers.
+// Vers returns field rdma_vers.
 func (v CommonView) Vers() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Credit reads field rdma_credit.
+// Credit returns field rdma_credit.
 func (v CommonView) Credit() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Htype reads field rdma_htype.
+// Htype returns field rdma_htype.
 func (v CommonView) Htype() uint32 {
 	return codec.Uint32(v, 12)
 }
 
-// HeaderPrefixView reads HeaderPrefix field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked HeaderPrefix; see package xdr.
+// HeaderPrefixView reads the fields of HeaderPrefix from its encoding. Convert only bytes that begin with a
+// checked HeaderPrefix; see package xdr.
 type HeaderPrefixView []byte
 
-// Start reads field rdma_start.
+// Start returns field rdma_start.
 func (v HeaderPrefixView) Start() CommonView {
 	return CommonView(v[0:16:16])
 }
 
-// Flags reads field rdma_flags.
+// Flags returns field rdma_flags.
 func (v HeaderPrefixView) Flags() uint32 {
 	return codec.Uint32(v, 16)
 }
 
-// SegmentView reads Segment field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Segment; see package xdr.
+// SegmentView reads the fields of Segment from its encoding. Convert only bytes that begin with a
+// checked Segment; see package xdr.
 type SegmentView []byte
 
-// Handle reads field rdma_handle.
+// Handle returns field rdma_handle.
 func (v SegmentView) Handle() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Length reads field rdma_length.
+// Length returns field rdma_length.
 func (v SegmentView) Length() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Offset reads field rdma_offset.
+// Offset returns field rdma_offset.
 func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// ReadSegmentView reads ReadSegment field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadSegment; see package xdr.
+// ReadSegmentView reads the fields of ReadSegment from its encoding. Convert only bytes that begin with a
+// checked ReadSegment; see package xdr.
 type ReadSegmentView []byte
 
-// Position reads field rdma_position.
+// Position returns field rdma_position.
 func (v ReadSegmentView) Position() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Target reads field rdma_target.
+// Target returns field rdma_target.
 func (v ReadSegmentView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads WriteChunk field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteChunk; see package xdr.
+// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that begin with a
+// checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
-// Target reads field rdma_target.
+// Target returns field rdma_target.
 func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	return func(yield func(int, SegmentView) bool) {
 		n := int(codec.Uint32(v, 0))
@@ -249,16 +249,16 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// ChunkListsView reads ChunkLists field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ChunkLists; see package xdr.
+// ChunkListsView reads the fields of ChunkLists from its encoding. Convert only bytes that begin with a
+// checked ChunkLists; see package xdr.
 type ChunkListsView []byte
 
-// InvHandle reads field rdma_inv_handle.
+// InvHandle returns field rdma_inv_handle.
 func (v ChunkListsView) InvHandle() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Reads reads field rdma_reads.
+// Reads returns field rdma_reads.
 func (v ChunkListsView) Reads() iter.Seq2[int, ReadSegmentView] {
 	return func(yield func(int, ReadSegmentView) bool) {
 		off := 4
@@ -272,7 +272,7 @@ func (v ChunkListsView) Reads() iter.Seq2[int, ReadSegmentView] {
 	}
 }
 
-// Writes reads field rdma_writes.
+// Writes returns field rdma_writes.
 func (v ChunkListsView) Writes() iter.Seq2[int, WriteChunkView] {
 	return func(yield func(int, WriteChunkView) bool) {
 		off := codec.SkipList(v, 4, func(off int) int {
@@ -288,7 +288,7 @@ func (v ChunkListsView) Writes() iter.Seq2[int, WriteChunkView] {
 	}
 }
 
-// Reply reads field rdma_reply.
+// Reply returns field rdma_reply.
 func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 	off := codec.SkipList(v, 4, func(off int) int {
 		return off + 20
@@ -302,33 +302,33 @@ func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// PropValView reads PropVal field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PropVal; see package xdr.
+// PropValView reads the fields of PropVal from its encoding. Convert only bytes that begin with a
+// checked PropVal; see package xdr.
 type PropValView []byte
 
-// Which reads field rdma_which.
+// Which returns field rdma_which.
 func (v PropValView) Which() PropID {
 	return PropID(codec.Uint32(v, 0))
 }
 
-// Data reads field rdma_data.
+// Data returns field rdma_data.
 func (v PropValView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// MsgScan reads the lists of a Msg in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// MsgScan reads the lists of Msg in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type MsgScan struct {
 	in codec.Scan
 }
 
-// ScanMsg begins a scan of the Msg at the front of b.
+// ScanMsg returns a scan of the Msg at the front of b.
 func ScanMsg(b []byte) MsgScan {
 	return MsgScan{in: codec.Scan{B: b}}
 }
 
-// ChunksReads gives the elements of Chunks.Reads.
+// ChunksReads iterates over the elements of Chunks.Reads.
 func (s *MsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 	return func(yield func(ReadSegmentView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -357,7 +357,7 @@ func (s *MsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 	}
 }
 
-// ChunksWrites gives the elements of Chunks.Writes.
+// ChunksWrites iterates over the elements of Chunks.Writes.
 func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 	return func(yield func(WriteChunkView) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -414,7 +414,7 @@ func (s *MsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 	}
 }
 
-// ChunksReplyTarget gives the elements of Chunks.Reply.Target.
+// ChunksReplyTarget iterates over the elements of Chunks.Reply.Target.
 func (s *MsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 	return func(yield func(SegmentView) bool) {
 		if s.in.At != 3 && !s.pass(3) {
@@ -442,8 +442,8 @@ func (s *MsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *MsgScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -469,12 +469,12 @@ func (s *MsgScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *MsgScan) Err() error {
 	return s.in.Err((*Msg)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *MsgScan) End() (int, error) {
 	if s.in.At != 5 {
 		return s.rest()
@@ -482,7 +482,7 @@ func (s *MsgScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *MsgScan) rest() (int, error) {
 	if s.pass(5) {
 		return s.in.Off, nil
@@ -490,19 +490,19 @@ func (s *MsgScan) rest() (int, error) {
 	return (*Msg)(nil).CheckXDR(s.in.B)
 }
 
-// NomsgScan reads the lists of a Nomsg in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// NomsgScan reads the lists of Nomsg in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type NomsgScan struct {
 	in codec.Scan
 }
 
-// ScanNomsg begins a scan of the Nomsg at the front of b.
+// ScanNomsg returns a scan of the Nomsg at the front of b.
 func ScanNomsg(b []byte) NomsgScan {
 	return NomsgScan{in: codec.Scan{B: b}}
 }
 
-// ChunksReads gives the elements of Chunks.Reads.
+// ChunksReads iterates over the elements of Chunks.Reads.
 func (s *NomsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 	return func(yield func(ReadSegmentView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -531,7 +531,7 @@ func (s *NomsgScan) ChunksReads() iter.Seq[ReadSegmentView] {
 	}
 }
 
-// ChunksWrites gives the elements of Chunks.Writes.
+// ChunksWrites iterates over the elements of Chunks.Writes.
 func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 	return func(yield func(WriteChunkView) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -588,7 +588,7 @@ func (s *NomsgScan) ChunksWrites() iter.Seq[WriteChunkView] {
 	}
 }
 
-// ChunksReplyTarget gives the elements of Chunks.Reply.Target.
+// ChunksReplyTarget iterates over the elements of Chunks.Reply.Target.
 func (s *NomsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 	return func(yield func(SegmentView) bool) {
 		if s.in.At != 3 && !s.pass(3) {
@@ -616,8 +616,8 @@ func (s *NomsgScan) ChunksReplyTarget() iter.Seq[SegmentView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *NomsgScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -643,12 +643,12 @@ func (s *NomsgScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *NomsgScan) Err() error {
 	return s.in.Err((*Nomsg)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *NomsgScan) End() (int, error) {
 	if s.in.At != 5 {
 		return s.rest()
@@ -656,7 +656,7 @@ func (s *NomsgScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *NomsgScan) rest() (int, error) {
 	if s.pass(5) {
 		return s.in.Off, nil
@@ -664,19 +664,19 @@ func (s *NomsgScan) rest() (int, error) {
 	return (*Nomsg)(nil).CheckXDR(s.in.B)
 }
 
-// ConnPropScan reads the lists of a ConnProp in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// ConnPropScan reads the lists of ConnProp in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type ConnPropScan struct {
 	in codec.Scan
 }
 
-// ScanConnProp begins a scan of the ConnProp at the front of b.
+// ScanConnProp returns a scan of the ConnProp at the front of b.
 func ScanConnProp(b []byte) ConnPropScan {
 	return ConnPropScan{in: codec.Scan{B: b}}
 }
 
-// Props gives the elements of Props.
+// Props iterates over the elements of Props.
 func (s *ConnPropScan) Props() iter.Seq[PropValView] {
 	return func(yield func(PropValView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -713,8 +713,8 @@ func (s *ConnPropScan) Props() iter.Seq[PropValView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *ConnPropScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -728,12 +728,12 @@ func (s *ConnPropScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *ConnPropScan) Err() error {
 	return s.in.Err((*ConnProp)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *ConnPropScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -741,7 +741,7 @@ func (s *ConnPropScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *ConnPropScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -749,19 +749,19 @@ func (s *ConnPropScan) rest() (int, error) {
 	return (*ConnProp)(nil).CheckXDR(s.in.B)
 }
 
-// PropSubsetScan reads the lists of a PropSubset in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// PropSubsetScan reads the lists of PropSubset in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type PropSubsetScan struct {
 	in codec.Scan
 }
 
-// ScanPropSubset begins a scan of the PropSubset at the front of b.
+// ScanPropSubset returns a scan of the PropSubset at the front of b.
 func ScanPropSubset(b []byte) PropSubsetScan {
 	return PropSubsetScan{in: codec.Scan{B: b}}
 }
 
-// All gives the elements of the PropSubset.
+// All iterates over the elements of the PropSubset.
 func (s *PropSubsetScan) All() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -789,8 +789,8 @@ func (s *PropSubsetScan) All() iter.Seq[uint32] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *PropSubsetScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -804,12 +804,12 @@ func (s *PropSubsetScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *PropSubsetScan) Err() error {
 	return s.in.Err((*PropSubset)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *PropSubsetScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -817,7 +817,7 @@ func (s *PropSubsetScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *PropSubsetScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil

@@ -72,10 +72,10 @@ type Msg struct {
 	Chunks ChunkLists
 }
 
-// The extent of Msg, which has no largest size below 2 GiB.
+// The bounds of Msg. Its size may be 2 GiB and more.
 const (
 	MsgMinSize       = 16 // bytes on the wire, at least
-	MsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	MsgAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Nomsg is struct rpcrdma2_nomsg.
@@ -83,10 +83,10 @@ type Nomsg struct {
 	Chunks ChunkLists
 }
 
-// The extent of Nomsg, which has no largest size below 2 GiB.
+// The bounds of Nomsg. Its size may be 2 GiB and more.
 const (
 	NomsgMinSize       = 16 // bytes on the wire, at least
-	NomsgAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	NomsgAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ErrCode is typedef rpcrdma2_errcode.
@@ -94,7 +94,7 @@ const (
 // Header Type to Report Errors.
 type ErrCode uint32
 
-// ErrCodeFixedSize is how many bytes every ErrCode takes on the wire.
+// ErrCodeFixedSize is the size of every ErrCode on the wire, in bytes.
 const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpcrdma2_err_vers.
@@ -103,7 +103,7 @@ type VersionRange struct {
 	VersHigh uint32
 }
 
-// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
 const VersionRangeFixedSize = 8
 
 // WriteShortage is struct rpcrdma2_err_write.
@@ -112,21 +112,21 @@ type WriteShortage struct {
 	LengthNeeded uint32
 }
 
-// WriteShortageFixedSize is how many bytes every WriteShortage takes on the wire.
+// WriteShortageFixedSize is the size of every WriteShortage on the wire, in bytes.
 const WriteShortageFixedSize = 8
 
 // Error is union rpcrdma2_error, with the arm that Err selects.
 type Error struct {
 	Err               ErrCode       // selects the arm
-	Versions          VersionRange  // where Err is ErrVers
-	MaxReadChunks     uint32        // where Err is ErrReadChunks
-	MaxWriteChunks    uint32        // where Err is ErrWriteChunks
-	MaxSegments       uint32        // where Err is ErrSegments
-	WriteResource     WriteShortage // where Err is ErrWriteResource
-	ReplyLengthNeeded uint32        // where Err is ErrReplyResource
+	Versions          VersionRange  // if Err is ErrVers
+	MaxReadChunks     uint32        // if Err is ErrReadChunks
+	MaxWriteChunks    uint32        // if Err is ErrWriteChunks
+	MaxSegments       uint32        // if Err is ErrSegments
+	WriteResource     WriteShortage // if Err is ErrWriteResource
+	ReplyLengthNeeded uint32        // if Err is ErrReplyResource
 }
 
-// The extent of Error.
+// The bounds of Error.
 const (
 	ErrorMinSize = 4  // bytes on the wire, at least
 	ErrorMaxSize = 12 // bytes on the wire, at most
@@ -139,10 +139,10 @@ type ConnProp struct {
 	Props PropSet
 }
 
-// The extent of ConnProp, which has no largest size below 2 GiB.
+// The bounds of ConnProp. Its size may be 2 GiB and more.
 const (
 	ConnPropMinSize       = 4 // bytes on the wire, at least
-	ConnPropAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+	ConnPropAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Common is struct rpcrdma_common.
@@ -155,7 +155,7 @@ type Common struct {
 	Htype  uint32
 }
 
-// CommonFixedSize is how many bytes every Common takes on the wire.
+// CommonFixedSize is the size of every Common on the wire, in bytes.
 const CommonFixedSize = 16
 
 // HeaderPrefix is struct rpcrdma2_hdr_prefix.
@@ -164,7 +164,7 @@ type HeaderPrefix struct {
 	Flags uint32
 }
 
-// HeaderPrefixFixedSize is how many bytes every HeaderPrefix takes on the wire.
+// HeaderPrefixFixedSize is the size of every HeaderPrefix on the wire, in bytes.
 const HeaderPrefixFixedSize = 20
 
 // Segment is struct rpcrdma2_segment.
@@ -176,7 +176,7 @@ type Segment struct {
 	Offset uint64
 }
 
-// SegmentFixedSize is how many bytes every Segment takes on the wire.
+// SegmentFixedSize is the size of every Segment on the wire, in bytes.
 const SegmentFixedSize = 16
 
 // ReadSegment is struct rpcrdma2_read_segment.
@@ -185,7 +185,7 @@ type ReadSegment struct {
 	Target   Segment
 }
 
-// ReadSegmentFixedSize is how many bytes every ReadSegment takes on the wire.
+// ReadSegmentFixedSize is the size of every ReadSegment on the wire, in bytes.
 const ReadSegmentFixedSize = 20
 
 // WriteChunk is struct rpcrdma2_write_chunk.
@@ -193,10 +193,10 @@ type WriteChunk struct {
 	Target []Segment
 }
 
-// The extent of WriteChunk, which has no largest size below 2 GiB.
+// The bounds of WriteChunk. Its size may be 2 GiB and more.
 const (
 	WriteChunkMinSize       = 4 // bytes on the wire, at least
-	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	WriteChunkAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ChunkLists is struct rpcrdma2_chunk_lists.
@@ -207,10 +207,10 @@ type ChunkLists struct {
 	Reply     xdr.Optional[WriteChunk]
 }
 
-// The extent of ChunkLists, which has no largest size below 2 GiB.
+// The bounds of ChunkLists. Its size may be 2 GiB and more.
 const (
 	ChunkListsMinSize       = 16 // bytes on the wire, at least
-	ChunkListsAmplification = 6  // bytes of memory that a value holds for each byte decoded, at most
+	ChunkListsAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // PropID is typedef rpcrdma2_propid.
@@ -220,7 +220,7 @@ const (
 // Types for transport properties model
 type PropID uint32
 
-// PropIDFixedSize is how many bytes every PropID takes on the wire.
+// PropIDFixedSize is the size of every PropID on the wire, in bytes.
 const PropIDFixedSize = 4
 
 // PropVal is struct rpcrdma2_propval.
@@ -229,28 +229,28 @@ type PropVal struct {
 	Data  []byte
 }
 
-// The extent of PropVal, which has no largest size below 2 GiB.
+// The bounds of PropVal. Its size may be 2 GiB and more.
 const (
 	PropValMinSize       = 8 // bytes on the wire, at least
-	PropValAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	PropValAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The extent of PropSet, which has no largest size below 2 GiB.
+// The bounds of PropSet. Its size may be 2 GiB and more.
 const (
 	PropSetMinSize       = 4 // bytes on the wire, at least
-	PropSetAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+	PropSetAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
 
-// The extent of PropSubset, which has no largest size below 2 GiB.
+// The bounds of PropSubset. Its size may be 2 GiB and more.
 const (
 	PropSubsetMinSize       = 4 // bytes on the wire, at least
-	PropSubsetAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	PropSubsetAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
@@ -258,43 +258,43 @@ const (
 // Types specific to particular properties
 type PropMaxSendSize uint32
 
-// PropMaxSendSizeFixedSize is how many bytes every PropMaxSendSize takes on the wire.
+// PropMaxSendSizeFixedSize is the size of every PropMaxSendSize on the wire, in bytes.
 const PropMaxSendSizeFixedSize = 4
 
 // PropReceiveBufferSize is typedef rpcrdma2_prop_rbsiz.
 type PropReceiveBufferSize uint32
 
-// PropReceiveBufferSizeFixedSize is how many bytes every PropReceiveBufferSize takes on the wire.
+// PropReceiveBufferSizeFixedSize is the size of every PropReceiveBufferSize on the wire, in bytes.
 const PropReceiveBufferSizeFixedSize = 4
 
 // PropMaxSegmentSize is typedef rpcrdma2_prop_rssiz.
 type PropMaxSegmentSize uint32
 
-// PropMaxSegmentSizeFixedSize is how many bytes every PropMaxSegmentSize takes on the wire.
+// PropMaxSegmentSizeFixedSize is the size of every PropMaxSegmentSize on the wire, in bytes.
 const PropMaxSegmentSizeFixedSize = 4
 
 // PropMaxSegmentCount is typedef rpcrdma2_prop_rcsiz.
 type PropMaxSegmentCount uint32
 
-// PropMaxSegmentCountFixedSize is how many bytes every PropMaxSegmentCount takes on the wire.
+// PropMaxSegmentCountFixedSize is the size of every PropMaxSegmentCount on the wire, in bytes.
 const PropMaxSegmentCountFixedSize = 4
 
 // PropReverseSupport is typedef rpcrdma2_prop_brs.
 type PropReverseSupport uint32
 
-// PropReverseSupportFixedSize is how many bytes every PropReverseSupport takes on the wire.
+// PropReverseSupportFixedSize is the size of every PropReverseSupport on the wire, in bytes.
 const PropReverseSupportFixedSize = 4
 
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The extent of PropHostAuth, which has no largest size below 2 GiB.
+// The bounds of PropHostAuth. Its size may be 2 GiB and more.
 const (
 	PropHostAuthMinSize       = 4 // bytes on the wire, at least
-	PropHostAuthAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	PropHostAuthAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Msg) XDRSize() int {
 	n := 0
 	n += v.Chunks.XDRSize()
@@ -307,7 +307,7 @@ func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -318,13 +318,14 @@ func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -343,7 +344,7 @@ func (v *Msg) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Msg) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -353,8 +354,8 @@ func (v *Msg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -363,7 +364,7 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
@@ -372,7 +373,7 @@ func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
@@ -381,7 +382,7 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
@@ -390,12 +391,12 @@ func (v *Msg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Msg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nomsg) XDRSize() int {
 	n := 0
 	n += v.Chunks.XDRSize()
@@ -408,7 +409,7 @@ func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -419,13 +420,14 @@ func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -444,7 +446,7 @@ func (v *Nomsg) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nomsg) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -454,8 +456,8 @@ func (v *Nomsg) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -464,7 +466,7 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
@@ -473,7 +475,7 @@ func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
@@ -482,7 +484,7 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if off, err = (*ChunkLists)(nil).SkipXDR(c, b, off); err != nil {
@@ -491,12 +493,12 @@ func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nomsg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ErrCode) XDRSize() int {
 	return 4
 }
@@ -512,7 +514,7 @@ func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -523,13 +525,14 @@ func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -548,7 +551,7 @@ func (v *ErrCode) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -558,8 +561,8 @@ func (v *ErrCode) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -568,7 +571,7 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -578,7 +581,7 @@ func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
@@ -588,7 +591,7 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
@@ -597,12 +600,12 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ErrCode) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *VersionRange) XDRSize() int {
 	return 8
 }
@@ -618,7 +621,7 @@ func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -629,13 +632,14 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -654,7 +658,7 @@ func (v *VersionRange) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -664,8 +668,8 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -674,7 +678,7 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -686,7 +690,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
@@ -698,7 +702,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:VersLow")
@@ -707,13 +711,13 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *VersionRange) ResetXDR() {
 	v.VersLow = 0
 	v.VersHigh = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteShortage) XDRSize() int {
 	return 8
 }
@@ -729,7 +733,7 @@ func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -740,13 +744,14 @@ func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -765,7 +770,7 @@ func (v *WriteShortage) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -775,8 +780,8 @@ func (v *WriteShortage) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -785,7 +790,7 @@ func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -797,7 +802,7 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
@@ -809,7 +814,7 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
@@ -818,13 +823,13 @@ func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteShortage) ResetXDR() {
 	v.ChunkIndex = 0
 	v.LengthNeeded = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Error) XDRSize() int {
 	n := 4
 	switch v.Err {
@@ -856,7 +861,7 @@ func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -867,13 +872,14 @@ func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Error) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -892,7 +898,7 @@ func (v *Error) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Error) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -902,8 +908,8 @@ func (v *Error) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Error) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -912,7 +918,7 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -975,7 +981,7 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -1047,7 +1053,7 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -1091,7 +1097,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Error) ResetXDR() {
 	switch v.Err {
 	case ErrVers:
@@ -1111,7 +1117,7 @@ func (v *Error) ResetXDR() {
 	v.Err = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ConnProp) XDRSize() int {
 	n := 4
 	n += 8 * len(v.Props)
@@ -1127,7 +1133,7 @@ func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1138,13 +1144,14 @@ func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1163,7 +1170,7 @@ func (v *ConnProp) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1173,8 +1180,8 @@ func (v *ConnProp) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1183,7 +1190,7 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Props)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
@@ -1211,7 +1218,7 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1247,7 +1254,7 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
@@ -1275,12 +1282,12 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Common) XDRSize() int {
 	return 16
 }
@@ -1296,7 +1303,7 @@ func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1307,13 +1314,14 @@ func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Common) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1332,7 +1340,7 @@ func (v *Common) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Common) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1342,8 +1350,8 @@ func (v *Common) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Common) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1352,7 +1360,7 @@ func (v *Common) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -1366,7 +1374,7 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
@@ -1380,7 +1388,7 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
@@ -1389,7 +1397,7 @@ func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Common) ResetXDR() {
 	v.XID = 0
 	v.Vers = 0
@@ -1397,7 +1405,7 @@ func (v *Common) ResetXDR() {
 	v.Htype = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPrefix) XDRSize() int {
 	return 20
 }
@@ -1413,7 +1421,7 @@ func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1424,13 +1432,14 @@ func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1449,7 +1458,7 @@ func (v *HeaderPrefix) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1459,8 +1468,8 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1469,7 +1478,7 @@ func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -1484,7 +1493,7 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
@@ -1499,7 +1508,7 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
@@ -1508,13 +1517,13 @@ func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *HeaderPrefix) ResetXDR() {
 	v.Start.ResetXDR()
 	v.Flags = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Segment) XDRSize() int {
 	return 16
 }
@@ -1530,7 +1539,7 @@ func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1541,13 +1550,14 @@ func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1566,7 +1576,7 @@ func (v *Segment) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Segment) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1576,8 +1586,8 @@ func (v *Segment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1586,7 +1596,7 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -1599,7 +1609,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
@@ -1612,7 +1622,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
@@ -1621,14 +1631,14 @@ func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Segment) ResetXDR() {
 	v.Handle = 0
 	v.Length = 0
 	v.Offset = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadSegment) XDRSize() int {
 	return 20
 }
@@ -1644,7 +1654,7 @@ func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1655,13 +1665,14 @@ func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1680,7 +1691,7 @@ func (v *ReadSegment) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1690,8 +1701,8 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1700,7 +1711,7 @@ func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -1714,7 +1725,7 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
@@ -1728,7 +1739,7 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
@@ -1737,13 +1748,13 @@ func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadSegment) ResetXDR() {
 	v.Position = 0
 	v.Target.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int {
 	n := 4
 	n += 16 * len(v.Target)
@@ -1756,7 +1767,7 @@ func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1767,13 +1778,14 @@ func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1792,7 +1804,7 @@ func (v *WriteChunk) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1802,8 +1814,8 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1812,7 +1824,7 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
@@ -1837,7 +1849,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1863,7 +1875,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
@@ -1877,12 +1889,12 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ChunkLists) XDRSize() int {
 	n := 16
 	n += 24 * len(v.Reads)
@@ -1903,7 +1915,7 @@ func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1914,13 +1926,14 @@ func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1939,7 +1952,7 @@ func (v *ChunkLists) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1949,8 +1962,8 @@ func (v *ChunkLists) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1959,7 +1972,7 @@ func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2043,7 +2056,7 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 8) {
@@ -2160,7 +2173,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
@@ -2229,7 +2242,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ChunkLists) ResetXDR() {
 	v.InvHandle = 0
 	v.Reads = v.Reads[:0]
@@ -2240,7 +2253,7 @@ func (v *ChunkLists) ResetXDR() {
 	}
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropID) XDRSize() int {
 	return 4
 }
@@ -2256,7 +2269,7 @@ func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2267,13 +2280,14 @@ func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2292,7 +2306,7 @@ func (v *PropID) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropID) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2302,8 +2316,8 @@ func (v *PropID) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2312,7 +2326,7 @@ func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2322,7 +2336,7 @@ func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
@@ -2332,7 +2346,7 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
@@ -2341,12 +2355,12 @@ func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropID) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropVal) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
@@ -2359,7 +2373,7 @@ func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2370,13 +2384,14 @@ func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2395,7 +2410,7 @@ func (v *PropVal) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropVal) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2405,8 +2420,8 @@ func (v *PropVal) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2415,7 +2430,7 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
@@ -2431,7 +2446,7 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
@@ -2451,7 +2466,7 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
@@ -2469,13 +2484,13 @@ func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropVal) ResetXDR() {
 	v.Which = 0
 	v.Data = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSet) XDRSize() int {
 	n := 4
 	n += 8 * len(*v)
@@ -2491,7 +2506,7 @@ func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2502,13 +2517,14 @@ func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2527,7 +2543,7 @@ func (v *PropSet) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSet) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2537,8 +2553,8 @@ func (v *PropSet) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2547,7 +2563,7 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
@@ -2575,7 +2591,7 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -2611,7 +2627,7 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
@@ -2639,12 +2655,12 @@ func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSet) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSubset) XDRSize() int {
 	n := 4
 	n += 4 * len(*v)
@@ -2657,7 +2673,7 @@ func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2668,13 +2684,14 @@ func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2693,7 +2710,7 @@ func (v *PropSubset) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2703,8 +2720,8 @@ func (v *PropSubset) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2713,7 +2730,7 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
@@ -2734,7 +2751,7 @@ func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -2756,7 +2773,7 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
@@ -2770,12 +2787,12 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropSubset) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropMaxSendSize) XDRSize() int {
 	return 4
 }
@@ -2791,7 +2808,7 @@ func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2802,13 +2819,14 @@ func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2827,7 +2845,7 @@ func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2837,8 +2855,8 @@ func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2847,7 +2865,7 @@ func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2857,7 +2875,7 @@ func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
@@ -2867,7 +2885,7 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
@@ -2876,12 +2894,12 @@ func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropMaxSendSize) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropReceiveBufferSize) XDRSize() int {
 	return 4
 }
@@ -2897,7 +2915,7 @@ func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2908,13 +2926,14 @@ func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2933,7 +2952,7 @@ func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2943,8 +2962,8 @@ func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2953,7 +2972,7 @@ func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2963,7 +2982,7 @@ func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
@@ -2973,7 +2992,7 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
@@ -2982,12 +3001,12 @@ func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropReceiveBufferSize) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropMaxSegmentSize) XDRSize() int {
 	return 4
 }
@@ -3003,7 +3022,7 @@ func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3014,13 +3033,14 @@ func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3039,7 +3059,7 @@ func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3049,8 +3069,8 @@ func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3059,7 +3079,7 @@ func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3069,7 +3089,7 @@ func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
@@ -3079,7 +3099,7 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
@@ -3088,12 +3108,12 @@ func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropMaxSegmentSize) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropMaxSegmentCount) XDRSize() int {
 	return 4
 }
@@ -3109,7 +3129,7 @@ func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3120,13 +3140,14 @@ func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3145,7 +3166,7 @@ func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3155,8 +3176,8 @@ func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3165,7 +3186,7 @@ func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3175,7 +3196,7 @@ func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
@@ -3185,7 +3206,7 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
@@ -3194,12 +3215,12 @@ func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropMaxSegmentCount) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropReverseSupport) XDRSize() int {
 	return 4
 }
@@ -3215,7 +3236,7 @@ func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3226,13 +3247,14 @@ func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3251,7 +3273,7 @@ func (v *PropReverseSupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3261,8 +3283,8 @@ func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3271,7 +3293,7 @@ func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3281,7 +3303,7 @@ func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
@@ -3291,7 +3313,7 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
@@ -3300,12 +3322,12 @@ func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropReverseSupport) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *PropHostAuth) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -3318,7 +3340,7 @@ func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3329,13 +3351,14 @@ func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3354,7 +3377,7 @@ func (v *PropHostAuth) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3364,8 +3387,8 @@ func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3374,7 +3397,7 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
@@ -3388,7 +3411,7 @@ func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
@@ -3406,7 +3429,7 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
@@ -3423,7 +3446,7 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *PropHostAuth) ResetXDR() {
 	*v = nil
 }

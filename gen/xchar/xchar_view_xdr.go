@@ -48,25 +48,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// ValueView reads Value field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Value; see package xdr.
+// ValueView reads the fields of Value from its encoding. Convert only bytes that begin with a
+// checked Value; see package xdr.
 type ValueView []byte
 
-// Which reads field xchv_which.
+// Which returns field xchv_which.
 func (v ValueView) Which() ID {
 	return ID(codec.Uint32(v, 0))
 }
 
-// Data reads field xchv_data.
+// Data returns field xchv_data.
 func (v ValueView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// InitView reads Init field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Init; see package xdr.
+// InitView reads the fields of Init from its encoding. Convert only bytes that begin with a
+// checked Init; see package xdr.
 type InitView []byte
 
-// Start reads field optixc_start.
+// Start returns field optixc_start.
 func (v InitView) Start() iter.Seq2[int, ValueView] {
 	return func(yield func(int, ValueView) bool) {
 		off := 4
@@ -79,7 +79,7 @@ func (v InitView) Start() iter.Seq2[int, ValueView] {
 	}
 }
 
-// NoChange reads field optixc_nochg.
+// NoChange returns field optixc_nochg.
 func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := codec.SkipArray(v, 0, func(off int) int {
@@ -95,11 +95,11 @@ func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	}
 }
 
-// ReqView reads Req field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Req; see package xdr.
+// ReqView reads the fields of Req from its encoding. Convert only bytes that begin with a
+// checked Req; see package xdr.
 type ReqView []byte
 
-// Want reads field optrqxc_want.
+// Want returns field optrqxc_want.
 func (v ReqView) Want() iter.Seq2[int, ValueView] {
 	return func(yield func(int, ValueView) bool) {
 		off := 4
@@ -112,11 +112,11 @@ func (v ReqView) Want() iter.Seq2[int, ValueView] {
 	}
 }
 
-// RespView reads Resp field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Resp; see package xdr.
+// RespView reads the fields of Resp from its encoding. Convert only bytes that begin with a
+// checked Resp; see package xdr.
 type RespView []byte
 
-// Done reads field optrsxc_done.
+// Done returns field optrsxc_done.
 func (v RespView) Done() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 0))
@@ -129,7 +129,7 @@ func (v RespView) Done() iter.Seq2[int, uint32] {
 	}
 }
 
-// Rejected reads field optrsxc_rej.
+// Rejected returns field optrsxc_rej.
 func (v RespView) Rejected() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := codec.SkipFixed(v, 0, 4)
@@ -143,7 +143,7 @@ func (v RespView) Rejected() iter.Seq2[int, uint32] {
 	}
 }
 
-// Pending reads field optrsxc_pend.
+// Pending returns field optrsxc_pend.
 func (v RespView) Pending() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := codec.SkipFixed(v, 0, 4)
@@ -158,34 +158,34 @@ func (v RespView) Pending() iter.Seq2[int, uint32] {
 	}
 }
 
-// UpdView reads Upd field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Upd; see package xdr.
+// UpdView reads the fields of Upd from its encoding. Convert only bytes that begin with a
+// checked Upd; see package xdr.
 type UpdView []byte
 
-// Now reads field optuxc_now.
+// Now returns field optuxc_now.
 func (v UpdView) Now() ValueView {
 	return ValueView(v[0:])
 }
 
-// PendClear reads field optuxc_pendclr.
+// PendClear returns field optuxc_pendclr.
 func (v UpdView) PendClear() bool {
 	off := codec.SkipOpaque(v, 4)
 	return codec.Uint32(v, off) != 0
 }
 
-// InitScan reads the lists of a Init in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// InitScan reads the lists of Init in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type InitScan struct {
 	in codec.Scan
 }
 
-// ScanInit begins a scan of the Init at the front of b.
+// ScanInit returns a scan of the Init at the front of b.
 func ScanInit(b []byte) InitScan {
 	return InitScan{in: codec.Scan{B: b}}
 }
 
-// Start gives the elements of Start.
+// Start iterates over the elements of Start.
 func (s *InitScan) Start() iter.Seq[ValueView] {
 	return func(yield func(ValueView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -222,7 +222,7 @@ func (s *InitScan) Start() iter.Seq[ValueView] {
 	}
 }
 
-// NoChange gives the elements of NoChange.
+// NoChange iterates over the elements of NoChange.
 func (s *InitScan) NoChange() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -250,8 +250,8 @@ func (s *InitScan) NoChange() iter.Seq[uint32] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *InitScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -268,12 +268,12 @@ func (s *InitScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *InitScan) Err() error {
 	return s.in.Err((*Init)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *InitScan) End() (int, error) {
 	if s.in.At != 3 {
 		return s.rest()
@@ -281,7 +281,7 @@ func (s *InitScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *InitScan) rest() (int, error) {
 	if s.pass(3) {
 		return s.in.Off, nil
@@ -289,19 +289,19 @@ func (s *InitScan) rest() (int, error) {
 	return (*Init)(nil).CheckXDR(s.in.B)
 }
 
-// ReqScan reads the lists of a Req in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// ReqScan reads the lists of Req in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type ReqScan struct {
 	in codec.Scan
 }
 
-// ScanReq begins a scan of the Req at the front of b.
+// ScanReq returns a scan of the Req at the front of b.
 func ScanReq(b []byte) ReqScan {
 	return ReqScan{in: codec.Scan{B: b}}
 }
 
-// Want gives the elements of Want.
+// Want iterates over the elements of Want.
 func (s *ReqScan) Want() iter.Seq[ValueView] {
 	return func(yield func(ValueView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -338,8 +338,8 @@ func (s *ReqScan) Want() iter.Seq[ValueView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *ReqScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -353,12 +353,12 @@ func (s *ReqScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *ReqScan) Err() error {
 	return s.in.Err((*Req)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *ReqScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -366,7 +366,7 @@ func (s *ReqScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *ReqScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -374,19 +374,19 @@ func (s *ReqScan) rest() (int, error) {
 	return (*Req)(nil).CheckXDR(s.in.B)
 }
 
-// RespScan reads the lists of a Resp in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// RespScan reads the lists of Resp in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type RespScan struct {
 	in codec.Scan
 }
 
-// ScanResp begins a scan of the Resp at the front of b.
+// ScanResp returns a scan of the Resp at the front of b.
 func ScanResp(b []byte) RespScan {
 	return RespScan{in: codec.Scan{B: b}}
 }
 
-// Done gives the elements of Done.
+// Done iterates over the elements of Done.
 func (s *RespScan) Done() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -414,7 +414,7 @@ func (s *RespScan) Done() iter.Seq[uint32] {
 	}
 }
 
-// Rejected gives the elements of Rejected.
+// Rejected iterates over the elements of Rejected.
 func (s *RespScan) Rejected() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -442,7 +442,7 @@ func (s *RespScan) Rejected() iter.Seq[uint32] {
 	}
 }
 
-// Pending gives the elements of Pending.
+// Pending iterates over the elements of Pending.
 func (s *RespScan) Pending() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 3 && !s.pass(3) {
@@ -470,8 +470,8 @@ func (s *RespScan) Pending() iter.Seq[uint32] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *RespScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -491,12 +491,12 @@ func (s *RespScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *RespScan) Err() error {
 	return s.in.Err((*Resp)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *RespScan) End() (int, error) {
 	if s.in.At != 4 {
 		return s.rest()
@@ -504,7 +504,7 @@ func (s *RespScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *RespScan) rest() (int, error) {
 	if s.pass(4) {
 		return s.in.Off, nil

@@ -67,7 +67,7 @@ const (
 // Basic transport characteristic types
 type ID uint32
 
-// IDFixedSize is how many bytes every ID takes on the wire.
+// IDFixedSize is the size of every ID on the wire, in bytes.
 const IDFixedSize = 4
 
 // Value is struct xcharval.
@@ -76,28 +76,28 @@ type Value struct {
 	Data  []byte
 }
 
-// The extent of Value, which has no largest size below 2 GiB.
+// The bounds of Value. Its size may be 2 GiB and more.
 const (
 	ValueMinSize       = 8 // bytes on the wire, at least
-	ValueAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	ValueAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Spec is typedef xcharspec.
 type Spec []Value
 
-// The extent of Spec, which has no largest size below 2 GiB.
+// The bounds of Spec. Its size may be 2 GiB and more.
 const (
 	SpecMinSize       = 4 // bytes on the wire, at least
-	SpecAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+	SpecAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Subset is typedef xcharsubset.
 type Subset []uint32
 
-// The extent of Subset, which has no largest size below 2 GiB.
+// The bounds of Subset. Its size may be 2 GiB and more.
 const (
 	SubsetMinSize       = 4 // bytes on the wire, at least
-	SubsetAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	SubsetAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // BackwardSupport is enum bkrqsup.
@@ -113,7 +113,7 @@ const (
 	BackwardGeneral     BackwardSupport = 3 // BKRQSUP_GENL
 )
 
-// BackwardSupportFixedSize is how many bytes every BackwardSupport takes on the wire.
+// BackwardSupportFixedSize is the size of every BackwardSupport on the wire, in bytes.
 const BackwardSupportFixedSize = 4
 
 // ReceiveBufferSize is typedef xchrbsiz.
@@ -121,13 +121,13 @@ const BackwardSupportFixedSize = 4
 // Transport characteristic typedefs
 type ReceiveBufferSize uint32
 
-// ReceiveBufferSizeFixedSize is how many bytes every ReceiveBufferSize takes on the wire.
+// ReceiveBufferSizeFixedSize is the size of every ReceiveBufferSize on the wire, in bytes.
 const ReceiveBufferSizeFixedSize = 4
 
 // RemoteInvalidation is typedef xchrrqrem.
 type RemoteInvalidation bool
 
-// RemoteInvalidationFixedSize is how many bytes every RemoteInvalidation takes on the wire.
+// RemoteInvalidationFixedSize is the size of every RemoteInvalidation on the wire, in bytes.
 const RemoteInvalidationFixedSize = 4
 
 // BackwardSupportLevel is typedef xchrbrs.
@@ -141,10 +141,10 @@ type Init struct {
 	NoChange Subset
 }
 
-// The extent of Init, which has no largest size below 2 GiB.
+// The bounds of Init. Its size may be 2 GiB and more.
 const (
 	InitMinSize       = 8 // bytes on the wire, at least
-	InitAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+	InitAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Req is struct optinfo_reqxch.
@@ -152,10 +152,10 @@ type Req struct {
 	Want Spec
 }
 
-// The extent of Req, which has no largest size below 2 GiB.
+// The bounds of Req. Its size may be 2 GiB and more.
 const (
 	ReqMinSize       = 4 // bytes on the wire, at least
-	ReqAmplification = 4 // bytes of memory that a value holds for each byte decoded, at most
+	ReqAmplification = 4 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Resp is struct optinfo_respxch.
@@ -165,10 +165,10 @@ type Resp struct {
 	Pending  Subset
 }
 
-// The extent of Resp, which has no largest size below 2 GiB.
+// The bounds of Resp. Its size may be 2 GiB and more.
 const (
 	RespMinSize       = 12 // bytes on the wire, at least
-	RespAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	RespAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Upd is struct optinfo_updxch.
@@ -177,13 +177,13 @@ type Upd struct {
 	PendClear bool
 }
 
-// The extent of Upd, which has no largest size below 2 GiB.
+// The bounds of Upd. Its size may be 2 GiB and more.
 const (
 	UpdMinSize       = 12 // bytes on the wire, at least
-	UpdAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	UpdAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ID) XDRSize() int {
 	return 4
 }
@@ -199,7 +199,7 @@ func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -210,13 +210,14 @@ func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ID) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -235,7 +236,7 @@ func (v *ID) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ID) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -245,8 +246,8 @@ func (v *ID) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ID) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -255,7 +256,7 @@ func (v *ID) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -265,7 +266,7 @@ func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
@@ -275,7 +276,7 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
@@ -284,12 +285,12 @@ func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ID) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Value) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
@@ -302,7 +303,7 @@ func (v *Value) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -313,13 +314,14 @@ func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Value) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -338,7 +340,7 @@ func (v *Value) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Value) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -348,8 +350,8 @@ func (v *Value) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Value) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -358,7 +360,7 @@ func (v *Value) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
@@ -374,7 +376,7 @@ func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
@@ -394,7 +396,7 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
@@ -412,13 +414,13 @@ func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Value) ResetXDR() {
 	v.Which = 0
 	v.Data = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Spec) XDRSize() int {
 	n := 4
 	n += 8 * len(*v)
@@ -434,7 +436,7 @@ func (v *Spec) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -445,13 +447,14 @@ func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -470,7 +473,7 @@ func (v *Spec) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Spec) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -480,8 +483,8 @@ func (v *Spec) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -490,7 +493,7 @@ func (v *Spec) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
@@ -518,7 +521,7 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -554,7 +557,7 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Spec:")
@@ -582,12 +585,12 @@ func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Spec) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Subset) XDRSize() int {
 	n := 4
 	n += 4 * len(*v)
@@ -600,7 +603,7 @@ func (v *Subset) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -611,13 +614,14 @@ func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -636,7 +640,7 @@ func (v *Subset) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Subset) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -646,8 +650,8 @@ func (v *Subset) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -656,7 +660,7 @@ func (v *Subset) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
@@ -677,7 +681,7 @@ func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -699,7 +703,7 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Subset:")
@@ -713,12 +717,12 @@ func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Subset) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v BackwardSupport) String() string {
 	switch v {
 	case BackwardUnknown:
@@ -738,7 +742,7 @@ func (v BackwardSupport) Valid() bool {
 	return uint32(v) <= 3
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *BackwardSupport) XDRSize() int {
 	return 4
 }
@@ -754,7 +758,7 @@ func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -765,13 +769,14 @@ func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -790,7 +795,7 @@ func (v *BackwardSupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *BackwardSupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -800,8 +805,8 @@ func (v *BackwardSupport) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -810,7 +815,7 @@ func (v *BackwardSupport) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
@@ -823,7 +828,7 @@ func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
@@ -837,7 +842,7 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
@@ -850,12 +855,12 @@ func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *BackwardSupport) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReceiveBufferSize) XDRSize() int {
 	return 4
 }
@@ -871,7 +876,7 @@ func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -882,13 +887,14 @@ func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -907,7 +913,7 @@ func (v *ReceiveBufferSize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -917,8 +923,8 @@ func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -927,7 +933,7 @@ func (v *ReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -937,7 +943,7 @@ func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
@@ -947,7 +953,7 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
@@ -956,12 +962,12 @@ func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReceiveBufferSize) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoteInvalidation) XDRSize() int {
 	return 4
 }
@@ -977,7 +983,7 @@ func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -988,13 +994,14 @@ func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1013,7 +1020,7 @@ func (v *RemoteInvalidation) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1023,8 +1030,8 @@ func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1033,7 +1040,7 @@ func (v *RemoteInvalidation) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1043,7 +1050,7 @@ func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
@@ -1057,7 +1064,7 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
@@ -1070,12 +1077,12 @@ func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *RemoteInvalidation) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Init) XDRSize() int {
 	n := 8
 	n += 8 * len(v.Start)
@@ -1092,7 +1099,7 @@ func (v *Init) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1103,13 +1110,14 @@ func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Init) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1128,7 +1136,7 @@ func (v *Init) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Init) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1138,8 +1146,8 @@ func (v *Init) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Init) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1148,7 +1156,7 @@ func (v *Init) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Start)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
@@ -1192,7 +1200,7 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1244,7 +1252,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
@@ -1281,13 +1289,13 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Init) ResetXDR() {
 	v.Start = v.Start[:0]
 	v.NoChange = v.NoChange[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Req) XDRSize() int {
 	n := 4
 	n += 8 * len(v.Want)
@@ -1303,7 +1311,7 @@ func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1314,13 +1322,14 @@ func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Req) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1339,7 +1348,7 @@ func (v *Req) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Req) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1349,8 +1358,8 @@ func (v *Req) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Req) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1359,7 +1368,7 @@ func (v *Req) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Want)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
@@ -1387,7 +1396,7 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1423,7 +1432,7 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
@@ -1451,12 +1460,12 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Req) ResetXDR() {
 	v.Want = v.Want[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Resp) XDRSize() int {
 	n := 12
 	n += 4 * len(v.Done)
@@ -1471,7 +1480,7 @@ func (v *Resp) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1482,13 +1491,14 @@ func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1507,7 +1517,7 @@ func (v *Resp) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Resp) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1517,8 +1527,8 @@ func (v *Resp) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1527,7 +1537,7 @@ func (v *Resp) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
@@ -1580,7 +1590,7 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -1634,7 +1644,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
@@ -1666,14 +1676,14 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Resp) ResetXDR() {
 	v.Done = v.Done[:0]
 	v.Rejected = v.Rejected[:0]
 	v.Pending = v.Pending[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Upd) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Now.Data))
@@ -1686,7 +1696,7 @@ func (v *Upd) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1697,13 +1707,14 @@ func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1722,7 +1733,7 @@ func (v *Upd) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Upd) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1732,8 +1743,8 @@ func (v *Upd) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1742,7 +1753,7 @@ func (v *Upd) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Now.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
@@ -1760,7 +1771,7 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
@@ -1789,7 +1800,7 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
@@ -1815,7 +1826,7 @@ func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Upd) ResetXDR() {
 	v.Now.ResetXDR()
 	v.PendClear = false

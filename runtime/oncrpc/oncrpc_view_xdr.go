@@ -10,79 +10,79 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// OpaqueAuthView reads OpaqueAuth field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpaqueAuth; see package xdr.
+// OpaqueAuthView reads the fields of OpaqueAuth from its encoding. Convert only bytes that begin with a
+// checked OpaqueAuth; see package xdr.
 type OpaqueAuthView []byte
 
-// Flavor reads field flavor.
+// Flavor returns field flavor.
 func (v OpaqueAuthView) Flavor() Flavor {
 	return Flavor(codec.Uint32(v, 0))
 }
 
-// Body reads field body.
+// Body returns field body.
 func (v OpaqueAuthView) Body() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// VersionRangeView reads VersionRange field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
+// checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
-// Low reads field low.
+// Low returns field low.
 func (v VersionRangeView) Low() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// High reads field high.
+// High returns field high.
 func (v VersionRangeView) High() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// CallBodyView reads CallBody field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CallBody; see package xdr.
+// CallBodyView reads the fields of CallBody from its encoding. Convert only bytes that begin with a
+// checked CallBody; see package xdr.
 type CallBodyView []byte
 
-// RPCVers reads field rpcvers.
+// RPCVers returns field rpcvers.
 func (v CallBodyView) RPCVers() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Prog reads field prog.
+// Prog returns field prog.
 func (v CallBodyView) Prog() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Vers reads field vers.
+// Vers returns field vers.
 func (v CallBodyView) Vers() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Proc reads field proc.
+// Proc returns field proc.
 func (v CallBodyView) Proc() uint32 {
 	return codec.Uint32(v, 12)
 }
 
-// Cred reads field cred.
+// Cred returns field cred.
 func (v CallBodyView) Cred() OpaqueAuthView {
 	return OpaqueAuthView(v[16:])
 }
 
-// Verf reads field verf.
+// Verf returns field verf.
 func (v CallBodyView) Verf() OpaqueAuthView {
 	off := codec.SkipOpaque(v, 20)
 	return OpaqueAuthView(v[off:])
 }
 
-// ReplyDataView reads ReplyData field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReplyData; see package xdr.
+// ReplyDataView reads the fields of ReplyData from its encoding. Convert only bytes that begin with a
+// checked ReplyData; see package xdr.
 type ReplyDataView []byte
 
-// Stat reads the discriminant.
+// Stat returns the discriminant.
 func (v ReplyDataView) Stat() AcceptStat {
 	return AcceptStat(codec.Uint32(v, 0))
 }
 
-// MismatchInfo reads the arm that is there if Stat is ProgMismatch.
+// MismatchInfo returns the arm that is selected if Stat is ProgMismatch.
 func (v ReplyDataView) MismatchInfo() (x VersionRangeView, ok bool) {
 	switch v.Stat() {
 	case ProgMismatch:
@@ -91,31 +91,31 @@ func (v ReplyDataView) MismatchInfo() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// AcceptedReplyView reads AcceptedReply field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked AcceptedReply; see package xdr.
+// AcceptedReplyView reads the fields of AcceptedReply from its encoding. Convert only bytes that begin with a
+// checked AcceptedReply; see package xdr.
 type AcceptedReplyView []byte
 
-// Verf reads field verf.
+// Verf returns field verf.
 func (v AcceptedReplyView) Verf() OpaqueAuthView {
 	return OpaqueAuthView(v[0:])
 }
 
-// Data reads field reply_data.
+// Data returns field reply_data.
 func (v AcceptedReplyView) Data() ReplyDataView {
 	off := codec.SkipOpaque(v, 4)
 	return ReplyDataView(v[off:])
 }
 
-// RejectedReplyView reads RejectedReply field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RejectedReply; see package xdr.
+// RejectedReplyView reads the fields of RejectedReply from its encoding. Convert only bytes that begin with a
+// checked RejectedReply; see package xdr.
 type RejectedReplyView []byte
 
-// Stat reads the discriminant.
+// Stat returns the discriminant.
 func (v RejectedReplyView) Stat() RejectStat {
 	return RejectStat(codec.Uint32(v, 0))
 }
 
-// MismatchInfo reads the arm that is there if Stat is RPCMismatch.
+// MismatchInfo returns the arm that is selected if Stat is RPCMismatch.
 func (v RejectedReplyView) MismatchInfo() (x VersionRangeView, ok bool) {
 	switch v.Stat() {
 	case RPCMismatch:
@@ -124,7 +124,7 @@ func (v RejectedReplyView) MismatchInfo() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// AuthStat reads the arm that is there if Stat is AuthError.
+// AuthStat returns the arm that is selected if Stat is AuthError.
 func (v RejectedReplyView) AuthStat() (x AuthStat, ok bool) {
 	switch v.Stat() {
 	case AuthError:
@@ -133,16 +133,16 @@ func (v RejectedReplyView) AuthStat() (x AuthStat, ok bool) {
 	return x, false
 }
 
-// ReplyBodyView reads ReplyBody field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReplyBody; see package xdr.
+// ReplyBodyView reads the fields of ReplyBody from its encoding. Convert only bytes that begin with a
+// checked ReplyBody; see package xdr.
 type ReplyBodyView []byte
 
-// Stat reads the discriminant.
+// Stat returns the discriminant.
 func (v ReplyBodyView) Stat() ReplyStat {
 	return ReplyStat(codec.Uint32(v, 0))
 }
 
-// Accepted reads the arm that is there if Stat is Accepted.
+// Accepted returns the arm that is selected if Stat is Accepted.
 func (v ReplyBodyView) Accepted() (x AcceptedReplyView, ok bool) {
 	switch v.Stat() {
 	case Accepted:
@@ -151,7 +151,7 @@ func (v ReplyBodyView) Accepted() (x AcceptedReplyView, ok bool) {
 	return x, false
 }
 
-// Rejected reads the arm that is there if Stat is Denied.
+// Rejected returns the arm that is selected if Stat is Denied.
 func (v ReplyBodyView) Rejected() (x RejectedReplyView, ok bool) {
 	switch v.Stat() {
 	case Denied:
@@ -160,16 +160,16 @@ func (v ReplyBodyView) Rejected() (x RejectedReplyView, ok bool) {
 	return x, false
 }
 
-// BodyView reads Body field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
+// checked Body; see package xdr.
 type BodyView []byte
 
-// Type reads the discriminant.
+// Type returns the discriminant.
 func (v BodyView) Type() MsgType {
 	return MsgType(codec.Uint32(v, 0))
 }
 
-// Call reads the arm that is there if Type is Call.
+// Call returns the arm that is selected if Type is Call.
 func (v BodyView) Call() (x CallBodyView, ok bool) {
 	switch v.Type() {
 	case Call:
@@ -178,7 +178,7 @@ func (v BodyView) Call() (x CallBodyView, ok bool) {
 	return x, false
 }
 
-// Reply reads the arm that is there if Type is Reply.
+// Reply returns the arm that is selected if Type is Reply.
 func (v BodyView) Reply() (x ReplyBodyView, ok bool) {
 	switch v.Type() {
 	case Reply:
@@ -187,47 +187,47 @@ func (v BodyView) Reply() (x ReplyBodyView, ok bool) {
 	return x, false
 }
 
-// MessageView reads Message field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
+// checked Message; see package xdr.
 type MessageView []byte
 
-// XID reads field xid.
+// XID returns field xid.
 func (v MessageView) XID() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Body reads field body.
+// Body returns field body.
 func (v MessageView) Body() BodyView {
 	return BodyView(v[4:])
 }
 
-// AuthSysParmsView reads AuthSysParms field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked AuthSysParms; see package xdr.
+// AuthSysParmsView reads the fields of AuthSysParms from its encoding. Convert only bytes that begin with a
+// checked AuthSysParms; see package xdr.
 type AuthSysParmsView []byte
 
-// Stamp reads field stamp.
+// Stamp returns field stamp.
 func (v AuthSysParmsView) Stamp() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// MachineName reads field machinename.
+// MachineName returns field machinename.
 func (v AuthSysParmsView) MachineName() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, 4))
 }
 
-// UID reads field uid.
+// UID returns field uid.
 func (v AuthSysParmsView) UID() uint32 {
 	off := codec.SkipOpaque(v, 4)
 	return codec.Uint32(v, off)
 }
 
-// GID reads field gid.
+// GID returns field gid.
 func (v AuthSysParmsView) GID() uint32 {
 	off := codec.SkipOpaque(v, 4)
 	return codec.Uint32(v, off+4)
 }
 
-// Gids reads field gids.
+// Gids returns field gids.
 func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := codec.SkipOpaque(v, 4)
@@ -241,19 +241,19 @@ func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	}
 }
 
-// AuthSysParmsScan reads the lists of a AuthSysParms in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// AuthSysParmsScan reads the lists of AuthSysParms in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type AuthSysParmsScan struct {
 	in codec.Scan
 }
 
-// ScanAuthSysParms begins a scan of the AuthSysParms at the front of b.
+// ScanAuthSysParms returns a scan of the AuthSysParms at the front of b.
 func ScanAuthSysParms(b []byte) AuthSysParmsScan {
 	return AuthSysParmsScan{in: codec.Scan{B: b}}
 }
 
-// Gids gives the elements of Gids.
+// Gids iterates over the elements of Gids.
 func (s *AuthSysParmsScan) Gids() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -281,8 +281,8 @@ func (s *AuthSysParmsScan) Gids() iter.Seq[uint32] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *AuthSysParmsScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -308,12 +308,12 @@ func (s *AuthSysParmsScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *AuthSysParmsScan) Err() error {
 	return s.in.Err((*AuthSysParms)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *AuthSysParmsScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -321,7 +321,7 @@ func (s *AuthSysParmsScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *AuthSysParmsScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil

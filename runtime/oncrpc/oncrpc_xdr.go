@@ -31,7 +31,7 @@ const (
 	RPCSecGSS Flavor = 6 // RPCSEC_GSS
 )
 
-// FlavorFixedSize is how many bytes every Flavor takes on the wire.
+// FlavorFixedSize is the size of every Flavor on the wire, in bytes.
 const FlavorFixedSize = 4
 
 // OpaqueAuth is struct rpc_opaque_auth.
@@ -40,11 +40,11 @@ type OpaqueAuth struct {
 	Body   []byte
 }
 
-// The extent of OpaqueAuth.
+// The bounds of OpaqueAuth.
 const (
 	OpaqueAuthMinSize       = 8   // bytes on the wire, at least
 	OpaqueAuthMaxSize       = 408 // bytes on the wire, at most
-	OpaqueAuthAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	OpaqueAuthAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // MsgType is enum rpc_msg_type.
@@ -56,7 +56,7 @@ const (
 	Reply MsgType = 1 // REPLY
 )
 
-// MsgTypeFixedSize is how many bytes every MsgType takes on the wire.
+// MsgTypeFixedSize is the size of every MsgType on the wire, in bytes.
 const MsgTypeFixedSize = 4
 
 // ReplyStat is enum rpc_reply_stat.
@@ -68,7 +68,7 @@ const (
 	Denied   ReplyStat = 1 // MSG_DENIED
 )
 
-// ReplyStatFixedSize is how many bytes every ReplyStat takes on the wire.
+// ReplyStatFixedSize is the size of every ReplyStat on the wire, in bytes.
 const ReplyStatFixedSize = 4
 
 // AcceptStat is enum rpc_accept_stat.
@@ -84,7 +84,7 @@ const (
 	SystemErr    AcceptStat = 5 // SYSTEM_ERR: memory, and the like
 )
 
-// AcceptStatFixedSize is how many bytes every AcceptStat takes on the wire.
+// AcceptStatFixedSize is the size of every AcceptStat on the wire, in bytes.
 const AcceptStatFixedSize = 4
 
 // RejectStat is enum rpc_reject_stat.
@@ -96,7 +96,7 @@ const (
 	AuthError   RejectStat = 1 // AUTH_ERROR: caller not authenticated
 )
 
-// RejectStatFixedSize is how many bytes every RejectStat takes on the wire.
+// RejectStatFixedSize is the size of every RejectStat on the wire, in bytes.
 const RejectStatFixedSize = 4
 
 // AuthStat is enum rpc_auth_stat.
@@ -116,7 +116,7 @@ const (
 	AuthStatCtxProblem   AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
 )
 
-// AuthStatFixedSize is how many bytes every AuthStat takes on the wire.
+// AuthStatFixedSize is the size of every AuthStat on the wire, in bytes.
 const AuthStatFixedSize = 4
 
 // VersionRange is struct rpc_version_range.
@@ -125,7 +125,7 @@ type VersionRange struct {
 	High uint32
 }
 
-// VersionRangeFixedSize is how many bytes every VersionRange takes on the wire.
+// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
 const VersionRangeFixedSize = 8
 
 // CallBody is struct rpc_call_body.
@@ -138,20 +138,20 @@ type CallBody struct {
 	Verf    OpaqueAuth
 }
 
-// The extent of CallBody.
+// The bounds of CallBody.
 const (
 	CallBodyMinSize       = 32  // bytes on the wire, at least
 	CallBodyMaxSize       = 832 // bytes on the wire, at most
-	CallBodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	CallBodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ReplyData is union rpc_reply_data, with the arm that Stat selects.
 type ReplyData struct {
 	Stat         AcceptStat   // selects the arm
-	MismatchInfo VersionRange // where Stat is ProgMismatch
+	MismatchInfo VersionRange // if Stat is ProgMismatch
 }
 
-// The extent of ReplyData.
+// The bounds of ReplyData.
 const (
 	ReplyDataMinSize = 4  // bytes on the wire, at least
 	ReplyDataMaxSize = 12 // bytes on the wire, at most
@@ -163,21 +163,21 @@ type AcceptedReply struct {
 	Data ReplyData
 }
 
-// The extent of AcceptedReply.
+// The bounds of AcceptedReply.
 const (
 	AcceptedReplyMinSize       = 12  // bytes on the wire, at least
 	AcceptedReplyMaxSize       = 420 // bytes on the wire, at most
-	AcceptedReplyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	AcceptedReplyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
 type RejectedReply struct {
 	Stat         RejectStat   // selects the arm
-	MismatchInfo VersionRange // where Stat is RPCMismatch
-	AuthStat     AuthStat     // where Stat is AuthError
+	MismatchInfo VersionRange // if Stat is RPCMismatch
+	AuthStat     AuthStat     // if Stat is AuthError
 }
 
-// The extent of RejectedReply.
+// The bounds of RejectedReply.
 const (
 	RejectedReplyMinSize = 8  // bytes on the wire, at least
 	RejectedReplyMaxSize = 12 // bytes on the wire, at most
@@ -186,29 +186,29 @@ const (
 // ReplyBody is union rpc_reply_body, with the arm that Stat selects.
 type ReplyBody struct {
 	Stat     ReplyStat     // selects the arm
-	Accepted AcceptedReply // where Stat is Accepted
-	Rejected RejectedReply // where Stat is Denied
+	Accepted AcceptedReply // if Stat is Accepted
+	Rejected RejectedReply // if Stat is Denied
 }
 
-// The extent of ReplyBody.
+// The bounds of ReplyBody.
 const (
 	ReplyBodyMinSize       = 12  // bytes on the wire, at least
 	ReplyBodyMaxSize       = 424 // bytes on the wire, at most
-	ReplyBodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	ReplyBodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Body is union rpc_msg_body, with the arm that Type selects.
 type Body struct {
 	Type  MsgType   // selects the arm
-	Call  CallBody  // where Type is Call
-	Reply ReplyBody // where Type is Reply
+	Call  CallBody  // if Type is Call
+	Reply ReplyBody // if Type is Reply
 }
 
-// The extent of Body.
+// The bounds of Body.
 const (
 	BodyMinSize       = 16  // bytes on the wire, at least
 	BodyMaxSize       = 836 // bytes on the wire, at most
-	BodyAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	BodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Message is struct rpc_msg.
@@ -217,11 +217,11 @@ type Message struct {
 	Body Body
 }
 
-// The extent of Message.
+// The bounds of Message.
 const (
 	MessageMinSize       = 20  // bytes on the wire, at least
 	MessageMaxSize       = 840 // bytes on the wire, at most
-	MessageAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	MessageAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // AuthSysParms is struct authsys_parms.
@@ -235,14 +235,14 @@ type AuthSysParms struct {
 	Gids        []uint32
 }
 
-// The extent of AuthSysParms.
+// The bounds of AuthSysParms.
 const (
 	AuthSysParmsMinSize       = 20  // bytes on the wire, at least
 	AuthSysParmsMaxSize       = 340 // bytes on the wire, at most
-	AuthSysParmsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	AuthSysParmsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v Flavor) String() string {
 	switch v {
 	case AuthNone:
@@ -264,7 +264,7 @@ func (v Flavor) Valid() bool {
 	return uint32(v) <= 3 || v == 6
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Flavor) XDRSize() int {
 	return 4
 }
@@ -280,7 +280,7 @@ func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -291,13 +291,14 @@ func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -316,7 +317,7 @@ func (v *Flavor) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Flavor) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -326,8 +327,8 @@ func (v *Flavor) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -336,7 +337,7 @@ func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -346,7 +347,7 @@ func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
@@ -356,7 +357,7 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
@@ -365,12 +366,12 @@ func (v *Flavor) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Flavor) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpaqueAuth) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Body))
@@ -388,7 +389,7 @@ func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -399,13 +400,14 @@ func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -424,7 +426,7 @@ func (v *OpaqueAuth) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -434,8 +436,8 @@ func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -444,7 +446,7 @@ func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
@@ -460,7 +462,7 @@ func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
@@ -483,7 +485,7 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
@@ -504,13 +506,13 @@ func (v *OpaqueAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpaqueAuth) ResetXDR() {
 	v.Flavor = 0
 	v.Body = nil
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v MsgType) String() string {
 	switch v {
 	case Call:
@@ -526,7 +528,7 @@ func (v MsgType) Valid() bool {
 	return uint32(v) <= 1
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *MsgType) XDRSize() int {
 	return 4
 }
@@ -542,7 +544,7 @@ func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -553,13 +555,14 @@ func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -578,7 +581,7 @@ func (v *MsgType) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MsgType) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -588,8 +591,8 @@ func (v *MsgType) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -598,7 +601,7 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
@@ -611,7 +614,7 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
@@ -625,7 +628,7 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
@@ -638,12 +641,12 @@ func (v *MsgType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *MsgType) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v ReplyStat) String() string {
 	switch v {
 	case Accepted:
@@ -659,7 +662,7 @@ func (v ReplyStat) Valid() bool {
 	return uint32(v) <= 1
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyStat) XDRSize() int {
 	return 4
 }
@@ -675,7 +678,7 @@ func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -686,13 +689,14 @@ func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -711,7 +715,7 @@ func (v *ReplyStat) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -721,8 +725,8 @@ func (v *ReplyStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -731,7 +735,7 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
@@ -744,7 +748,7 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
@@ -758,7 +762,7 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
@@ -771,12 +775,12 @@ func (v *ReplyStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v AcceptStat) String() string {
 	switch v {
 	case Success:
@@ -800,7 +804,7 @@ func (v AcceptStat) Valid() bool {
 	return uint32(v) <= 5
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *AcceptStat) XDRSize() int {
 	return 4
 }
@@ -816,7 +820,7 @@ func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -827,13 +831,14 @@ func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -852,7 +857,7 @@ func (v *AcceptStat) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -862,8 +867,8 @@ func (v *AcceptStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -872,7 +877,7 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
@@ -885,7 +890,7 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
@@ -899,7 +904,7 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
@@ -912,12 +917,12 @@ func (v *AcceptStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *AcceptStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v RejectStat) String() string {
 	switch v {
 	case RPCMismatch:
@@ -933,7 +938,7 @@ func (v RejectStat) Valid() bool {
 	return uint32(v) <= 1
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *RejectStat) XDRSize() int {
 	return 4
 }
@@ -949,7 +954,7 @@ func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -960,13 +965,14 @@ func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -985,7 +991,7 @@ func (v *RejectStat) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectStat) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -995,8 +1001,8 @@ func (v *RejectStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1005,7 +1011,7 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
@@ -1018,7 +1024,7 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
@@ -1032,7 +1038,7 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
@@ -1045,12 +1051,12 @@ func (v *RejectStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *RejectStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v AuthStat) String() string {
 	switch v {
 	case AuthStatOK:
@@ -1082,7 +1088,7 @@ func (v AuthStat) Valid() bool {
 	return uint32(v) <= 7 || 13 <= v && v <= 14
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *AuthStat) XDRSize() int {
 	return 4
 }
@@ -1098,7 +1104,7 @@ func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1109,13 +1115,14 @@ func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1134,7 +1141,7 @@ func (v *AuthStat) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthStat) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1144,8 +1151,8 @@ func (v *AuthStat) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1154,7 +1161,7 @@ func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1164,7 +1171,7 @@ func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
@@ -1174,7 +1181,7 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
@@ -1183,12 +1190,12 @@ func (v *AuthStat) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *AuthStat) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *VersionRange) XDRSize() int {
 	return 8
 }
@@ -1204,7 +1211,7 @@ func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1215,13 +1222,14 @@ func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1240,7 +1248,7 @@ func (v *VersionRange) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1250,8 +1258,8 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1260,7 +1268,7 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1272,7 +1280,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
@@ -1284,7 +1292,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
@@ -1293,13 +1301,13 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *VersionRange) ResetXDR() {
 	v.Low = 0
 	v.High = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CallBody) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Cred.Body))
@@ -1318,7 +1326,7 @@ func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1329,13 +1337,14 @@ func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1354,7 +1363,7 @@ func (v *CallBody) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallBody) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1364,8 +1373,8 @@ func (v *CallBody) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1374,7 +1383,7 @@ func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Cred.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
@@ -1402,7 +1411,7 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
@@ -1447,7 +1456,7 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
@@ -1484,7 +1493,7 @@ func (v *CallBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CallBody) ResetXDR() {
 	v.RPCVers = 0
 	v.Prog = 0
@@ -1494,7 +1503,7 @@ func (v *CallBody) ResetXDR() {
 	v.Verf.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyData) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -1517,7 +1526,7 @@ func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1528,13 +1537,14 @@ func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1553,7 +1563,7 @@ func (v *ReplyData) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyData) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1563,8 +1573,8 @@ func (v *ReplyData) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1573,7 +1583,7 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Success:
@@ -1604,7 +1614,7 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
@@ -1638,7 +1648,7 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
@@ -1660,7 +1670,7 @@ func (v *ReplyData) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyData) ResetXDR() {
 	switch v.Stat {
 	case Success:
@@ -1671,7 +1681,7 @@ func (v *ReplyData) ResetXDR() {
 	v.Stat = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *AcceptedReply) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Verf.Body))
@@ -1695,7 +1705,7 @@ func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1706,13 +1716,14 @@ func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1731,7 +1742,7 @@ func (v *AcceptedReply) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1741,8 +1752,8 @@ func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1751,7 +1762,7 @@ func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Verf.Body) > 400 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
@@ -1784,7 +1795,7 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
@@ -1836,7 +1847,7 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
@@ -1874,13 +1885,13 @@ func (v *AcceptedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *AcceptedReply) ResetXDR() {
 	v.Verf.ResetXDR()
 	v.Data.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *RejectedReply) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -1903,7 +1914,7 @@ func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -1914,13 +1925,14 @@ func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -1939,7 +1951,7 @@ func (v *RejectedReply) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -1949,8 +1961,8 @@ func (v *RejectedReply) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -1959,7 +1971,7 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case RPCMismatch:
@@ -1988,7 +2000,7 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
@@ -2028,7 +2040,7 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
@@ -2055,7 +2067,7 @@ func (v *RejectedReply) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *RejectedReply) ResetXDR() {
 	switch v.Stat {
 	case RPCMismatch:
@@ -2066,7 +2078,7 @@ func (v *RejectedReply) ResetXDR() {
 	v.Stat = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyBody) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -2102,7 +2114,7 @@ func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2113,13 +2125,14 @@ func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2138,7 +2151,7 @@ func (v *ReplyBody) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2148,8 +2161,8 @@ func (v *ReplyBody) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2158,7 +2171,7 @@ func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Accepted:
@@ -2229,7 +2242,7 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
@@ -2339,7 +2352,7 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
@@ -2413,7 +2426,7 @@ func (v *ReplyBody) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReplyBody) ResetXDR() {
 	switch v.Stat {
 	case Accepted:
@@ -2424,7 +2437,7 @@ func (v *ReplyBody) ResetXDR() {
 	v.Stat = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Type {
@@ -2468,7 +2481,7 @@ func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2479,13 +2492,14 @@ func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Body) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2504,7 +2518,7 @@ func (v *Body) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Body) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2514,8 +2528,8 @@ func (v *Body) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Body) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2524,7 +2538,7 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case Call:
@@ -2630,7 +2644,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
@@ -2803,7 +2817,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
@@ -2923,7 +2937,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Body) ResetXDR() {
 	switch v.Type {
 	case Call:
@@ -2934,7 +2948,7 @@ func (v *Body) ResetXDR() {
 	v.Type = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Message) XDRSize() int {
 	n := 8
 	switch v.Body.Type {
@@ -2978,7 +2992,7 @@ func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2989,13 +3003,14 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3014,7 +3029,7 @@ func (v *Message) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Message) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3024,8 +3039,8 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Message) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3034,7 +3049,7 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3144,7 +3159,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
@@ -3319,7 +3334,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
@@ -3440,13 +3455,13 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Message) ResetXDR() {
 	v.XID = 0
 	v.Body.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *AuthSysParms) XDRSize() int {
 	n := 20
 	n += xdr.Padded(len(v.MachineName))
@@ -3465,7 +3480,7 @@ func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3476,13 +3491,14 @@ func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3501,7 +3517,7 @@ func (v *AuthSysParms) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3511,8 +3527,8 @@ func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3521,7 +3537,7 @@ func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
@@ -3553,7 +3569,7 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 8) {
@@ -3599,7 +3615,7 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
@@ -3633,7 +3649,7 @@ func (v *AuthSysParms) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *AuthSysParms) ResetXDR() {
 	v.Stamp = 0
 	v.MachineName = nil

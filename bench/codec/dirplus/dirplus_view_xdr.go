@@ -11,113 +11,113 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// DeviceView reads Device field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Device; see package xdr.
+// DeviceView reads the fields of Device from its encoding. Convert only bytes that begin with a
+// checked Device; see package xdr.
 type DeviceView []byte
 
-// MajorNo reads field major_no.
+// MajorNo returns field major_no.
 func (v DeviceView) MajorNo() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// MinorNo reads field minor_no.
+// MinorNo returns field minor_no.
 func (v DeviceView) MinorNo() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// TimeView reads Time field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Time; see package xdr.
+// TimeView reads the fields of Time from its encoding. Convert only bytes that begin with a
+// checked Time; see package xdr.
 type TimeView []byte
 
-// Seconds reads field seconds.
+// Seconds returns field seconds.
 func (v TimeView) Seconds() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Nanoseconds reads field nanoseconds.
+// Nanoseconds returns field nanoseconds.
 func (v TimeView) Nanoseconds() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// AttrView reads Attr field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Attr; see package xdr.
+// AttrView reads the fields of Attr from its encoding. Convert only bytes that begin with a
+// checked Attr; see package xdr.
 type AttrView []byte
 
-// Type reads field type.
+// Type returns field type.
 func (v AttrView) Type() Type {
 	return Type(codec.Uint32(v, 0))
 }
 
-// Mode reads field mode.
+// Mode returns field mode.
 func (v AttrView) Mode() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Links reads field links.
+// Links returns field links.
 func (v AttrView) Links() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v AttrView) Owner() uint32 {
 	return codec.Uint32(v, 12)
 }
 
-// Group reads field group.
+// Group returns field group.
 func (v AttrView) Group() uint32 {
 	return codec.Uint32(v, 16)
 }
 
-// Size reads field size.
+// Size returns field size.
 func (v AttrView) Size() uint64 {
 	return codec.Uint64(v, 20)
 }
 
-// Used reads field used.
+// Used returns field used.
 func (v AttrView) Used() uint64 {
 	return codec.Uint64(v, 28)
 }
 
-// Device reads field device.
+// Device returns field device.
 func (v AttrView) Device() DeviceView {
 	return DeviceView(v[36:44:44])
 }
 
-// Volume reads field volume.
+// Volume returns field volume.
 func (v AttrView) Volume() uint64 {
 	return codec.Uint64(v, 44)
 }
 
-// ID reads field id.
+// ID returns field id.
 func (v AttrView) ID() uint64 {
 	return codec.Uint64(v, 52)
 }
 
-// Accessed reads field accessed.
+// Accessed returns field accessed.
 func (v AttrView) Accessed() TimeView {
 	return TimeView(v[60:68:68])
 }
 
-// Modified reads field modified.
+// Modified returns field modified.
 func (v AttrView) Modified() TimeView {
 	return TimeView(v[68:76:76])
 }
 
-// Changed reads field changed.
+// Changed returns field changed.
 func (v AttrView) Changed() TimeView {
 	return TimeView(v[76:84:84])
 }
 
-// OptAttrView reads OptAttr field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OptAttr; see package xdr.
+// OptAttrView reads the fields of OptAttr from its encoding. Convert only bytes that begin with a
+// checked OptAttr; see package xdr.
 type OptAttrView []byte
 
-// Present reads the discriminant.
+// Present returns the discriminant.
 func (v OptAttrView) Present() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Attr reads the arm that is there if Present is true.
+// Attr returns the arm that is selected if Present is true.
 func (v OptAttrView) Attr() (x AttrView, ok bool) {
 	switch v.Present() {
 	case true:
@@ -126,16 +126,16 @@ func (v OptAttrView) Attr() (x AttrView, ok bool) {
 	return x, false
 }
 
-// OptHandleView reads OptHandle field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OptHandle; see package xdr.
+// OptHandleView reads the fields of OptHandle from its encoding. Convert only bytes that begin with a
+// checked OptHandle; see package xdr.
 type OptHandleView []byte
 
-// Present reads the discriminant.
+// Present returns the discriminant.
 func (v OptHandleView) Present() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Handle reads the arm that is there if Present is true.
+// Handle returns the arm that is selected if Present is true.
 func (v OptHandleView) Handle() (x Handle, ok bool) {
 	switch v.Present() {
 	case true:
@@ -144,55 +144,55 @@ func (v OptHandleView) Handle() (x Handle, ok bool) {
 	return x, false
 }
 
-// EntryView reads Entry field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Entry; see package xdr.
+// EntryView reads the fields of Entry from its encoding. Convert only bytes that begin with a
+// checked Entry; see package xdr.
 type EntryView []byte
 
-// ID reads field id.
+// ID returns field id.
 func (v EntryView) ID() uint64 {
 	return codec.Uint64(v, 0)
 }
 
-// Name reads field name.
+// Name returns field name.
 func (v EntryView) Name() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, 8))
 }
 
-// Cookie reads field cookie.
+// Cookie returns field cookie.
 func (v EntryView) Cookie() uint64 {
 	off := codec.SkipOpaque(v, 8)
 	return codec.Uint64(v, off)
 }
 
-// Attr reads field attr.
+// Attr returns field attr.
 func (v EntryView) Attr() OptAttrView {
 	off := codec.SkipOpaque(v, 8)
 	return OptAttrView(v[off+8:])
 }
 
-// Handle reads field handle.
+// Handle returns field handle.
 func (v EntryView) Handle() OptHandleView {
 	off := codec.SkipOpaque(v, 8)
 	off = codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, off+8))
 	return OptHandleView(v[off:])
 }
 
-// ListingView reads Listing field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Listing; see package xdr.
+// ListingView reads the fields of Listing from its encoding. Convert only bytes that begin with a
+// checked Listing; see package xdr.
 type ListingView []byte
 
-// DirAttr reads field dir_attr.
+// DirAttr returns field dir_attr.
 func (v ListingView) DirAttr() OptAttrView {
 	return OptAttrView(v[0:])
 }
 
-// Verifier reads field verifier.
+// Verifier returns field verifier.
 func (v ListingView) Verifier() [8]byte {
 	off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
 	return [8]byte(v[off:])
 }
 
-// Entries reads field entries.
+// Entries returns field entries.
 func (v ListingView) Entries() iter.Seq2[int, EntryView] {
 	return func(yield func(int, EntryView) bool) {
 		off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
@@ -207,7 +207,7 @@ func (v ListingView) Entries() iter.Seq2[int, EntryView] {
 	}
 }
 
-// EOF reads field eof.
+// EOF returns field eof.
 func (v ListingView) EOF() bool {
 	off := codec.Skip((*OptAttr)(nil).SkipXDR(nil, v, 0))
 	off = codec.SkipList(v, off+8, func(off int) int {
@@ -216,16 +216,16 @@ func (v ListingView) EOF() bool {
 	return codec.Uint32(v, off) != 0
 }
 
-// ReplyView reads Reply field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Reply; see package xdr.
+// ReplyView reads the fields of Reply from its encoding. Convert only bytes that begin with a
+// checked Reply; see package xdr.
 type ReplyView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v ReplyView) Status() Status {
 	return Status(codec.Uint32(v, 0))
 }
 
-// Listing reads the arm that is there if Status is StatusOK.
+// Listing returns the arm that is selected if Status is StatusOK.
 func (v ReplyView) Listing() (x ListingView, ok bool) {
 	switch v.Status() {
 	case StatusOK:
@@ -234,7 +234,7 @@ func (v ReplyView) Listing() (x ListingView, ok bool) {
 	return x, false
 }
 
-// DirAttr reads the arm that is there if Status is anything else.
+// DirAttr returns the arm that is selected if Status is anything else.
 func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 	switch v.Status() {
 	case StatusOK:
@@ -243,19 +243,19 @@ func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 	return OptAttrView(v[4:]), true
 }
 
-// ReplyScan reads the lists of a Reply in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// ReplyScan reads the lists of Reply in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type ReplyScan struct {
 	in codec.Scan
 }
 
-// ScanReply begins a scan of the Reply at the front of b.
+// ScanReply returns a scan of the Reply at the front of b.
 func ScanReply(b []byte) ReplyScan {
 	return ReplyScan{in: codec.Scan{B: b}}
 }
 
-// ListingEntries gives the elements of Listing.Entries.
+// ListingEntries iterates over the elements of Listing.Entries.
 func (s *ReplyScan) ListingEntries() iter.Seq[EntryView] {
 	return func(yield func(EntryView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -296,8 +296,8 @@ func (s *ReplyScan) ListingEntries() iter.Seq[EntryView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *ReplyScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -379,12 +379,12 @@ func (s *ReplyScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *ReplyScan) Err() error {
 	return s.in.Err((*Reply)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *ReplyScan) End() (int, error) {
 	if s.in.At != 3 {
 		return s.rest()
@@ -392,7 +392,7 @@ func (s *ReplyScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *ReplyScan) rest() (int, error) {
 	if s.pass(3) {
 		return s.in.Off, nil

@@ -11,30 +11,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// TaggedKeyView reads TaggedKey field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked TaggedKey; see package xdr.
+// TaggedKeyView reads the fields of TaggedKey from its encoding. Convert only bytes that begin with a
+// checked TaggedKey; see package xdr.
 type TaggedKeyView []byte
 
-// Tag reads field tag.
+// Tag returns field tag.
 func (v TaggedKeyView) Tag() uint64 {
 	return codec.Uint64(v, 0)
 }
 
-// Key reads field key.
+// Key returns field key.
 func (v TaggedKeyView) Key() Hash {
 	return Hash(v[8:])
 }
 
-// AccountView reads Account field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Account; see package xdr.
+// AccountView reads the fields of Account from its encoding. Convert only bytes that begin with a
+// checked Account; see package xdr.
 type AccountView []byte
 
-// Kind reads the discriminant.
+// Kind returns the discriminant.
 func (v AccountView) Kind() KeyKind {
 	return KeyKind(codec.Uint32(v, 0))
 }
 
-// Key reads the arm that is there if Kind is KeyKindPlain.
+// Key returns the arm that is selected if Kind is KeyKindPlain.
 func (v AccountView) Key() (x Hash, ok bool) {
 	switch v.Kind() {
 	case KeyKindPlain:
@@ -43,7 +43,7 @@ func (v AccountView) Key() (x Hash, ok bool) {
 	return x, false
 }
 
-// Digest reads the arm that is there if Kind is KeyKindHashed.
+// Digest returns the arm that is selected if Kind is KeyKindHashed.
 func (v AccountView) Digest() (x Hash, ok bool) {
 	switch v.Kind() {
 	case KeyKindHashed:
@@ -52,7 +52,7 @@ func (v AccountView) Digest() (x Hash, ok bool) {
 	return x, false
 }
 
-// Tagged reads the arm that is there if Kind is KeyKindTagged.
+// Tagged returns the arm that is selected if Kind is KeyKindTagged.
 func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	switch v.Kind() {
 	case KeyKindTagged:
@@ -61,44 +61,44 @@ func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	return x, false
 }
 
-// ShortAssetView reads ShortAsset field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ShortAsset; see package xdr.
+// ShortAssetView reads the fields of ShortAsset from its encoding. Convert only bytes that begin with a
+// checked ShortAsset; see package xdr.
 type ShortAssetView []byte
 
-// Code reads field code.
+// Code returns field code.
 func (v ShortAssetView) Code() [4]byte {
 	return [4]byte(v[0:])
 }
 
-// Issuer reads field issuer.
+// Issuer returns field issuer.
 func (v ShortAssetView) Issuer() AccountView {
 	return AccountView(v[4:])
 }
 
-// LongAssetView reads LongAsset field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LongAsset; see package xdr.
+// LongAssetView reads the fields of LongAsset from its encoding. Convert only bytes that begin with a
+// checked LongAsset; see package xdr.
 type LongAssetView []byte
 
-// Code reads field code.
+// Code returns field code.
 func (v LongAssetView) Code() [12]byte {
 	return [12]byte(v[0:])
 }
 
-// Issuer reads field issuer.
+// Issuer returns field issuer.
 func (v LongAssetView) Issuer() AccountView {
 	return AccountView(v[12:])
 }
 
-// AssetView reads Asset field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Asset; see package xdr.
+// AssetView reads the fields of Asset from its encoding. Convert only bytes that begin with a
+// checked Asset; see package xdr.
 type AssetView []byte
 
-// Kind reads the discriminant.
+// Kind returns the discriminant.
 func (v AssetView) Kind() AssetKind {
 	return AssetKind(codec.Uint32(v, 0))
 }
 
-// Small reads the arm that is there if Kind is AssetKindShort.
+// Small returns the arm that is selected if Kind is AssetKindShort.
 func (v AssetView) Small() (x ShortAssetView, ok bool) {
 	switch v.Kind() {
 	case AssetKindShort:
@@ -107,7 +107,7 @@ func (v AssetView) Small() (x ShortAssetView, ok bool) {
 	return x, false
 }
 
-// Large reads the arm that is there if Kind is AssetKindLong.
+// Large returns the arm that is selected if Kind is AssetKindLong.
 func (v AssetView) Large() (x LongAssetView, ok bool) {
 	switch v.Kind() {
 	case AssetKindLong:
@@ -116,71 +116,71 @@ func (v AssetView) Large() (x LongAssetView, ok bool) {
 	return x, false
 }
 
-// PriceView reads Price field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Price; see package xdr.
+// PriceView reads the fields of Price from its encoding. Convert only bytes that begin with a
+// checked Price; see package xdr.
 type PriceView []byte
 
-// Numerator reads field numerator.
+// Numerator returns field numerator.
 func (v PriceView) Numerator() int32 {
 	return int32(codec.Uint32(v, 0))
 }
 
-// Denominator reads field denominator.
+// Denominator returns field denominator.
 func (v PriceView) Denominator() int32 {
 	return int32(codec.Uint32(v, 4))
 }
 
-// PaymentView reads Payment field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Payment; see package xdr.
+// PaymentView reads the fields of Payment from its encoding. Convert only bytes that begin with a
+// checked Payment; see package xdr.
 type PaymentView []byte
 
-// Destination reads field destination.
+// Destination returns field destination.
 func (v PaymentView) Destination() AccountView {
 	return AccountView(v[0:])
 }
 
-// Asset reads field asset.
+// Asset returns field asset.
 func (v PaymentView) Asset() AssetView {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return AssetView(v[off:])
 }
 
-// Amount reads field amount.
+// Amount returns field amount.
 func (v PaymentView) Amount() Amount {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return Amount(codec.Uint64(v, off))
 }
 
-// PathPaymentView reads PathPayment field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked PathPayment; see package xdr.
+// PathPaymentView reads the fields of PathPayment from its encoding. Convert only bytes that begin with a
+// checked PathPayment; see package xdr.
 type PathPaymentView []byte
 
-// Send reads field send.
+// Send returns field send.
 func (v PathPaymentView) Send() AssetView {
 	return AssetView(v[0:])
 }
 
-// Most reads field most.
+// Most returns field most.
 func (v PathPaymentView) Most() Amount {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	return Amount(codec.Uint64(v, off))
 }
 
-// Destination reads field destination.
+// Destination returns field destination.
 func (v PathPaymentView) Destination() AccountView {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	return AccountView(v[off+8:])
 }
 
-// Receive reads field receive.
+// Receive returns field receive.
 func (v PathPaymentView) Receive() AssetView {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
 	return AssetView(v[off:])
 }
 
-// Amount reads field amount.
+// Amount returns field amount.
 func (v PathPaymentView) Amount() Amount {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Account)(nil).SkipXDR(nil, v, off+8))
@@ -188,7 +188,7 @@ func (v PathPaymentView) Amount() Amount {
 	return Amount(codec.Uint64(v, off))
 }
 
-// Path reads field path.
+// Path returns field path.
 func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	return func(yield func(int, AssetView) bool) {
 		off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
@@ -204,62 +204,62 @@ func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	}
 }
 
-// OfferView reads Offer field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Offer; see package xdr.
+// OfferView reads the fields of Offer from its encoding. Convert only bytes that begin with a
+// checked Offer; see package xdr.
 type OfferView []byte
 
-// Selling reads field selling.
+// Selling returns field selling.
 func (v OfferView) Selling() AssetView {
 	return AssetView(v[0:])
 }
 
-// Buying reads field buying.
+// Buying returns field buying.
 func (v OfferView) Buying() AssetView {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	return AssetView(v[off:])
 }
 
-// Amount reads field amount.
+// Amount returns field amount.
 func (v OfferView) Amount() Amount {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return Amount(codec.Uint64(v, off))
 }
 
-// Price reads field price.
+// Price returns field price.
 func (v OfferView) Price() PriceView {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return PriceView(v[off+8 : off+8+8 : off+8+8])
 }
 
-// ID reads field id.
+// ID returns field id.
 func (v OfferView) ID() int64 {
 	off := codec.Skip((*Asset)(nil).SkipXDR(nil, v, 0))
 	off = codec.Skip((*Asset)(nil).SkipXDR(nil, v, off))
 	return int64(codec.Uint64(v, off+16))
 }
 
-// SignerView reads Signer field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Signer; see package xdr.
+// SignerView reads the fields of Signer from its encoding. Convert only bytes that begin with a
+// checked Signer; see package xdr.
 type SignerView []byte
 
-// Key reads field key.
+// Key returns field key.
 func (v SignerView) Key() AccountView {
 	return AccountView(v[0:])
 }
 
-// Weight reads field weight.
+// Weight returns field weight.
 func (v SignerView) Weight() uint32 {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return codec.Uint32(v, off)
 }
 
-// OptionsView reads Options field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Options; see package xdr.
+// OptionsView reads the fields of Options from its encoding. Convert only bytes that begin with a
+// checked Options; see package xdr.
 type OptionsView []byte
 
-// Inflation reads field inflation.
+// Inflation returns field inflation.
 func (v OptionsView) Inflation() (x AccountView, ok bool) {
 	if codec.Uint32(v, 0) == 0 {
 		return x, false
@@ -267,7 +267,7 @@ func (v OptionsView) Inflation() (x AccountView, ok bool) {
 	return AccountView(v[4:]), true
 }
 
-// ClearFlags reads field clear_flags.
+// ClearFlags returns field clear_flags.
 func (v OptionsView) ClearFlags() (x uint32, ok bool) {
 	off := codec.SkipOptional(v, 0, func(off int) int {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
@@ -278,7 +278,7 @@ func (v OptionsView) ClearFlags() (x uint32, ok bool) {
 	return codec.Uint32(v, off+4), true
 }
 
-// SetFlags reads field set_flags.
+// SetFlags returns field set_flags.
 func (v OptionsView) SetFlags() (x uint32, ok bool) {
 	off := codec.SkipOptional(v, 0, func(off int) int {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
@@ -292,7 +292,7 @@ func (v OptionsView) SetFlags() (x uint32, ok bool) {
 	return codec.Uint32(v, off+4), true
 }
 
-// Home reads field home.
+// Home returns field home.
 func (v OptionsView) Home() (x Text, ok bool) {
 	off := codec.SkipOptional(v, 0, func(off int) int {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
@@ -309,7 +309,7 @@ func (v OptionsView) Home() (x Text, ok bool) {
 	return Text(codec.ViewOpaque(v, off+4)), true
 }
 
-// Signer reads field signer.
+// Signer returns field signer.
 func (v OptionsView) Signer() (x SignerView, ok bool) {
 	off := codec.SkipOptional(v, 0, func(off int) int {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
@@ -329,16 +329,16 @@ func (v OptionsView) Signer() (x SignerView, ok bool) {
 	return SignerView(v[off+4:]), true
 }
 
-// DataView reads Data field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Data; see package xdr.
+// DataView reads the fields of Data from its encoding. Convert only bytes that begin with a
+// checked Data; see package xdr.
 type DataView []byte
 
-// Name reads field name.
+// Name returns field name.
 func (v DataView) Name() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, 0))
 }
 
-// Value reads field value.
+// Value returns field value.
 func (v DataView) Value() (x Signature, ok bool) {
 	off := codec.SkipOpaque(v, 0)
 	if codec.Uint32(v, off) == 0 {
@@ -347,31 +347,31 @@ func (v DataView) Value() (x Signature, ok bool) {
 	return Signature(codec.ViewOpaque(v, off+4)), true
 }
 
-// CreateView reads Create field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Create; see package xdr.
+// CreateView reads the fields of Create from its encoding. Convert only bytes that begin with a
+// checked Create; see package xdr.
 type CreateView []byte
 
-// Destination reads field destination.
+// Destination returns field destination.
 func (v CreateView) Destination() AccountView {
 	return AccountView(v[0:])
 }
 
-// Balance reads field balance.
+// Balance returns field balance.
 func (v CreateView) Balance() Amount {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return Amount(codec.Uint64(v, off))
 }
 
-// BodyView reads Body field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
+// checked Body; see package xdr.
 type BodyView []byte
 
-// Kind reads the discriminant.
+// Kind returns the discriminant.
 func (v BodyView) Kind() OperationKind {
 	return OperationKind(codec.Uint32(v, 0))
 }
 
-// Create reads the arm that is there if Kind is OperationKindCreate.
+// Create returns the arm that is selected if Kind is OperationKindCreate.
 func (v BodyView) Create() (x CreateView, ok bool) {
 	switch v.Kind() {
 	case OperationKindCreate:
@@ -380,7 +380,7 @@ func (v BodyView) Create() (x CreateView, ok bool) {
 	return x, false
 }
 
-// Payment reads the arm that is there if Kind is OperationKindPayment.
+// Payment returns the arm that is selected if Kind is OperationKindPayment.
 func (v BodyView) Payment() (x PaymentView, ok bool) {
 	switch v.Kind() {
 	case OperationKindPayment:
@@ -389,7 +389,7 @@ func (v BodyView) Payment() (x PaymentView, ok bool) {
 	return x, false
 }
 
-// PathPayment reads the arm that is there if Kind is OperationKindPathPayment.
+// PathPayment returns the arm that is selected if Kind is OperationKindPathPayment.
 func (v BodyView) PathPayment() (x PathPaymentView, ok bool) {
 	switch v.Kind() {
 	case OperationKindPathPayment:
@@ -398,7 +398,7 @@ func (v BodyView) PathPayment() (x PathPaymentView, ok bool) {
 	return x, false
 }
 
-// Offer reads the arm that is there if Kind is OperationKindOffer.
+// Offer returns the arm that is selected if Kind is OperationKindOffer.
 func (v BodyView) Offer() (x OfferView, ok bool) {
 	switch v.Kind() {
 	case OperationKindOffer:
@@ -407,7 +407,7 @@ func (v BodyView) Offer() (x OfferView, ok bool) {
 	return x, false
 }
 
-// Options reads the arm that is there if Kind is OperationKindOptions.
+// Options returns the arm that is selected if Kind is OperationKindOptions.
 func (v BodyView) Options() (x OptionsView, ok bool) {
 	switch v.Kind() {
 	case OperationKindOptions:
@@ -416,7 +416,7 @@ func (v BodyView) Options() (x OptionsView, ok bool) {
 	return x, false
 }
 
-// MergeInto reads the arm that is there if Kind is OperationKindMerge.
+// MergeInto returns the arm that is selected if Kind is OperationKindMerge.
 func (v BodyView) MergeInto() (x AccountView, ok bool) {
 	switch v.Kind() {
 	case OperationKindMerge:
@@ -425,7 +425,7 @@ func (v BodyView) MergeInto() (x AccountView, ok bool) {
 	return x, false
 }
 
-// Data reads the arm that is there if Kind is OperationKindData.
+// Data returns the arm that is selected if Kind is OperationKindData.
 func (v BodyView) Data() (x DataView, ok bool) {
 	switch v.Kind() {
 	case OperationKindData:
@@ -434,7 +434,7 @@ func (v BodyView) Data() (x DataView, ok bool) {
 	return x, false
 }
 
-// Sequence reads the arm that is there if Kind is OperationKindBump.
+// Sequence returns the arm that is selected if Kind is OperationKindBump.
 func (v BodyView) Sequence() (x int64, ok bool) {
 	switch v.Kind() {
 	case OperationKindBump:
@@ -443,11 +443,11 @@ func (v BodyView) Sequence() (x int64, ok bool) {
 	return x, false
 }
 
-// OperationView reads Operation field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Operation; see package xdr.
+// OperationView reads the fields of Operation from its encoding. Convert only bytes that begin with a
+// checked Operation; see package xdr.
 type OperationView []byte
 
-// Source reads field source.
+// Source returns field source.
 func (v OperationView) Source() (x AccountView, ok bool) {
 	if codec.Uint32(v, 0) == 0 {
 		return x, false
@@ -455,7 +455,7 @@ func (v OperationView) Source() (x AccountView, ok bool) {
 	return AccountView(v[4:]), true
 }
 
-// Body reads field body.
+// Body returns field body.
 func (v OperationView) Body() BodyView {
 	off := codec.SkipOptional(v, 0, func(off int) int {
 		return codec.Skip((*Account)(nil).SkipXDR(nil, v, off))
@@ -463,16 +463,16 @@ func (v OperationView) Body() BodyView {
 	return BodyView(v[off:])
 }
 
-// MemoView reads Memo field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Memo; see package xdr.
+// MemoView reads the fields of Memo from its encoding. Convert only bytes that begin with a
+// checked Memo; see package xdr.
 type MemoView []byte
 
-// Kind reads the discriminant.
+// Kind returns the discriminant.
 func (v MemoView) Kind() MemoKind {
 	return MemoKind(codec.Uint32(v, 0))
 }
 
-// Text reads the arm that is there if Kind is MemoKindText.
+// Text returns the arm that is selected if Kind is MemoKindText.
 func (v MemoView) Text() (x Text, ok bool) {
 	switch v.Kind() {
 	case MemoKindText:
@@ -481,7 +481,7 @@ func (v MemoView) Text() (x Text, ok bool) {
 	return x, false
 }
 
-// ID reads the arm that is there if Kind is MemoKindID.
+// ID returns the arm that is selected if Kind is MemoKindID.
 func (v MemoView) ID() (x uint64, ok bool) {
 	switch v.Kind() {
 	case MemoKindID:
@@ -490,7 +490,7 @@ func (v MemoView) ID() (x uint64, ok bool) {
 	return x, false
 }
 
-// Hash reads the arm that is there if Kind is MemoKindHash.
+// Hash returns the arm that is selected if Kind is MemoKindHash.
 func (v MemoView) Hash() (x Hash, ok bool) {
 	switch v.Kind() {
 	case MemoKindHash:
@@ -499,21 +499,21 @@ func (v MemoView) Hash() (x Hash, ok bool) {
 	return x, false
 }
 
-// BoundsView reads Bounds field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Bounds; see package xdr.
+// BoundsView reads the fields of Bounds from its encoding. Convert only bytes that begin with a
+// checked Bounds; see package xdr.
 type BoundsView []byte
 
-// Earliest reads field earliest.
+// Earliest returns field earliest.
 func (v BoundsView) Earliest() uint64 {
 	return codec.Uint64(v, 0)
 }
 
-// Latest reads field latest.
+// Latest returns field latest.
 func (v BoundsView) Latest() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// Ledger reads field ledger.
+// Ledger returns field ledger.
 func (v BoundsView) Ledger() (x int64, ok bool) {
 	if codec.Uint32(v, 16) == 0 {
 		return x, false
@@ -521,28 +521,28 @@ func (v BoundsView) Ledger() (x int64, ok bool) {
 	return int64(codec.Uint64(v, 20)), true
 }
 
-// TransactionView reads Transaction field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Transaction; see package xdr.
+// TransactionView reads the fields of Transaction from its encoding. Convert only bytes that begin with a
+// checked Transaction; see package xdr.
 type TransactionView []byte
 
-// Source reads field source.
+// Source returns field source.
 func (v TransactionView) Source() AccountView {
 	return AccountView(v[0:])
 }
 
-// Fee reads field fee.
+// Fee returns field fee.
 func (v TransactionView) Fee() uint32 {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return codec.Uint32(v, off)
 }
 
-// Sequence reads field sequence.
+// Sequence returns field sequence.
 func (v TransactionView) Sequence() int64 {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return int64(codec.Uint64(v, off+4))
 }
 
-// Bounds reads field bounds.
+// Bounds returns field bounds.
 func (v TransactionView) Bounds() (x BoundsView, ok bool) {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	if codec.Uint32(v, off+12) == 0 {
@@ -551,7 +551,7 @@ func (v TransactionView) Bounds() (x BoundsView, ok bool) {
 	return BoundsView(v[off+12+4:]), true
 }
 
-// Memo reads field memo.
+// Memo returns field memo.
 func (v TransactionView) Memo() MemoView {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	off = codec.SkipOptional(v, off+12, func(off int) int {
@@ -562,7 +562,7 @@ func (v TransactionView) Memo() MemoView {
 	return MemoView(v[off:])
 }
 
-// Operations reads field operations.
+// Operations returns field operations.
 func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	return func(yield func(int, OperationView) bool) {
 		off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
@@ -582,30 +582,30 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	}
 }
 
-// DecoratedView reads Decorated field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Decorated; see package xdr.
+// DecoratedView reads the fields of Decorated from its encoding. Convert only bytes that begin with a
+// checked Decorated; see package xdr.
 type DecoratedView []byte
 
-// Hint reads field hint.
+// Hint returns field hint.
 func (v DecoratedView) Hint() [4]byte {
 	return [4]byte(v[0:])
 }
 
-// Signature reads field signature.
+// Signature returns field signature.
 func (v DecoratedView) Signature() Signature {
 	return Signature(codec.ViewOpaque(v, 4))
 }
 
-// SignedView reads Signed field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Signed; see package xdr.
+// SignedView reads the fields of Signed from its encoding. Convert only bytes that begin with a
+// checked Signed; see package xdr.
 type SignedView []byte
 
-// Transaction reads field transaction.
+// Transaction returns field transaction.
 func (v SignedView) Transaction() TransactionView {
 	return TransactionView(v[0:])
 }
 
-// Signatures reads field signatures.
+// Signatures returns field signatures.
 func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
 		off := codec.Skip((*Transaction)(nil).SkipXDR(nil, v, 0))
@@ -619,28 +619,28 @@ func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// BumpedView reads Bumped field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Bumped; see package xdr.
+// BumpedView reads the fields of Bumped from its encoding. Convert only bytes that begin with a
+// checked Bumped; see package xdr.
 type BumpedView []byte
 
-// Payer reads field payer.
+// Payer returns field payer.
 func (v BumpedView) Payer() AccountView {
 	return AccountView(v[0:])
 }
 
-// Fee reads field fee.
+// Fee returns field fee.
 func (v BumpedView) Fee() int64 {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return int64(codec.Uint64(v, off))
 }
 
-// Inner reads field inner.
+// Inner returns field inner.
 func (v BumpedView) Inner() SignedView {
 	off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
 	return SignedView(v[off+8:])
 }
 
-// Signatures reads field signatures.
+// Signatures returns field signatures.
 func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	return func(yield func(int, DecoratedView) bool) {
 		off := codec.Skip((*Account)(nil).SkipXDR(nil, v, 0))
@@ -655,16 +655,16 @@ func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// EnvelopeView reads Envelope field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Envelope; see package xdr.
+// EnvelopeView reads the fields of Envelope from its encoding. Convert only bytes that begin with a
+// checked Envelope; see package xdr.
 type EnvelopeView []byte
 
-// Kind reads the discriminant.
+// Kind returns the discriminant.
 func (v EnvelopeView) Kind() Kind {
 	return Kind(codec.Uint32(v, 0))
 }
 
-// Plain reads the arm that is there if Kind is KindPlain.
+// Plain returns the arm that is selected if Kind is KindPlain.
 func (v EnvelopeView) Plain() (x SignedView, ok bool) {
 	switch v.Kind() {
 	case KindPlain:
@@ -673,7 +673,7 @@ func (v EnvelopeView) Plain() (x SignedView, ok bool) {
 	return x, false
 }
 
-// Bumped reads the arm that is there if Kind is KindFeeBump.
+// Bumped returns the arm that is selected if Kind is KindFeeBump.
 func (v EnvelopeView) Bumped() (x BumpedView, ok bool) {
 	switch v.Kind() {
 	case KindFeeBump:
@@ -682,14 +682,14 @@ func (v EnvelopeView) Bumped() (x BumpedView, ok bool) {
 	return x, false
 }
 
-// EnvelopeScan reads the lists of a Envelope in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// EnvelopeScan reads the lists of Envelope in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type EnvelopeScan struct {
 	in codec.Scan
 }
 
-// ScanEnvelope begins a scan of the Envelope at the front of b.
+// ScanEnvelope returns a scan of the Envelope at the front of b.
 func ScanEnvelope(b []byte) EnvelopeScan {
 	return EnvelopeScan{in: codec.Scan{B: b}}
 }
@@ -927,7 +927,7 @@ func (s *EnvelopeScan) front() {
 	}
 }
 
-// PlainTransactionOperations gives the elements of Plain.Transaction.Operations.
+// PlainTransactionOperations iterates over the elements of Plain.Transaction.Operations.
 func (s *EnvelopeScan) PlainTransactionOperations() iter.Seq[OperationView] {
 	return func(yield func(OperationView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -959,7 +959,7 @@ func (s *EnvelopeScan) PlainTransactionOperations() iter.Seq[OperationView] {
 	}
 }
 
-// PlainSignatures gives the elements of Plain.Signatures.
+// PlainSignatures iterates over the elements of Plain.Signatures.
 func (s *EnvelopeScan) PlainSignatures() iter.Seq[DecoratedView] {
 	return func(yield func(DecoratedView) bool) {
 		if s.in.At != 2 && !s.pass(2) {
@@ -996,7 +996,7 @@ func (s *EnvelopeScan) PlainSignatures() iter.Seq[DecoratedView] {
 	}
 }
 
-// BumpedInnerTransactionOperations gives the elements of Bumped.Inner.Transaction.Operations.
+// BumpedInnerTransactionOperations iterates over the elements of Bumped.Inner.Transaction.Operations.
 func (s *EnvelopeScan) BumpedInnerTransactionOperations() iter.Seq[OperationView] {
 	return func(yield func(OperationView) bool) {
 		if s.in.At != 3 && !s.pass(3) {
@@ -1028,7 +1028,7 @@ func (s *EnvelopeScan) BumpedInnerTransactionOperations() iter.Seq[OperationView
 	}
 }
 
-// BumpedInnerSignatures gives the elements of Bumped.Inner.Signatures.
+// BumpedInnerSignatures iterates over the elements of Bumped.Inner.Signatures.
 func (s *EnvelopeScan) BumpedInnerSignatures() iter.Seq[DecoratedView] {
 	return func(yield func(DecoratedView) bool) {
 		if s.in.At != 4 && !s.pass(4) {
@@ -1065,7 +1065,7 @@ func (s *EnvelopeScan) BumpedInnerSignatures() iter.Seq[DecoratedView] {
 	}
 }
 
-// BumpedSignatures gives the elements of Bumped.Signatures.
+// BumpedSignatures iterates over the elements of Bumped.Signatures.
 func (s *EnvelopeScan) BumpedSignatures() iter.Seq[DecoratedView] {
 	return func(yield func(DecoratedView) bool) {
 		if s.in.At != 5 && !s.pass(5) {
@@ -1102,8 +1102,8 @@ func (s *EnvelopeScan) BumpedSignatures() iter.Seq[DecoratedView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *EnvelopeScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -1129,12 +1129,12 @@ func (s *EnvelopeScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *EnvelopeScan) Err() error {
 	return s.in.Err((*Envelope)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *EnvelopeScan) End() (int, error) {
 	if s.in.At != 7 {
 		return s.rest()
@@ -1142,7 +1142,7 @@ func (s *EnvelopeScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *EnvelopeScan) rest() (int, error) {
 	if s.pass(7) {
 		return s.in.Off, nil

@@ -48,30 +48,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// Nfstime4View reads Nfstime4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Nfstime4; see package xdr.
+// Nfstime4View reads the fields of Nfstime4 from its encoding. Convert only bytes that begin with a
+// checked Nfstime4; see package xdr.
 type Nfstime4View []byte
 
-// Seconds reads field seconds.
+// Seconds returns field seconds.
 func (v Nfstime4View) Seconds() int64 {
 	return int64(codec.Uint64(v, 0))
 }
 
-// Nseconds reads field nseconds.
+// Nseconds returns field nseconds.
 func (v Nfstime4View) Nseconds() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Settime4View reads Settime4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Settime4; see package xdr.
+// Settime4View reads the fields of Settime4 from its encoding. Convert only bytes that begin with a
+// checked Settime4; see package xdr.
 type Settime4View []byte
 
-// SetIt reads the discriminant.
+// SetIt returns the discriminant.
 func (v Settime4View) SetIt() TimeHow4 {
 	return TimeHow4(codec.Uint32(v, 0))
 }
 
-// Time reads the arm that is there if SetIt is TimeHow4ClientTime4.
+// Time returns the arm that is selected if SetIt is TimeHow4ClientTime4.
 func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	switch v.SetIt() {
 	case TimeHow4ClientTime4:
@@ -80,25 +80,25 @@ func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	return x, false
 }
 
-// Fsid4View reads Fsid4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Fsid4; see package xdr.
+// Fsid4View reads the fields of Fsid4 from its encoding. Convert only bytes that begin with a
+// checked Fsid4; see package xdr.
 type Fsid4View []byte
 
-// Major reads field major.
+// Major returns field major.
 func (v Fsid4View) Major() uint64 {
 	return codec.Uint64(v, 0)
 }
 
-// Minor reads field minor.
+// Minor returns field minor.
 func (v Fsid4View) Minor() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// FsLocation4View reads FsLocation4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked FsLocation4; see package xdr.
+// FsLocation4View reads the fields of FsLocation4 from its encoding. Convert only bytes that begin with a
+// checked FsLocation4; see package xdr.
 type FsLocation4View []byte
 
-// Server reads field server.
+// Server returns field server.
 func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 	return func(yield func(int, UTF8StrCis) bool) {
 		off := 4
@@ -111,7 +111,7 @@ func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 	}
 }
 
-// Rootpath reads field rootpath.
+// Rootpath returns field rootpath.
 func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
 		off := codec.SkipArray(v, 0, func(off int) int {
@@ -127,11 +127,11 @@ func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	}
 }
 
-// FsLocations4View reads FsLocations4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked FsLocations4; see package xdr.
+// FsLocations4View reads the fields of FsLocations4 from its encoding. Convert only bytes that begin with a
+// checked FsLocations4; see package xdr.
 type FsLocations4View []byte
 
-// FsRoot reads field fs_root.
+// FsRoot returns field fs_root.
 func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
 		off := 4
@@ -144,7 +144,7 @@ func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
 	}
 }
 
-// Locations reads field locations.
+// Locations returns field locations.
 func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 	return func(yield func(int, FsLocation4View) bool) {
 		off := codec.SkipArray(v, 0, func(off int) int {
@@ -164,49 +164,49 @@ func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 	}
 }
 
-// Nfsace4View reads Nfsace4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Nfsace4; see package xdr.
+// Nfsace4View reads the fields of Nfsace4 from its encoding. Convert only bytes that begin with a
+// checked Nfsace4; see package xdr.
 type Nfsace4View []byte
 
-// Type reads field type.
+// Type returns field type.
 func (v Nfsace4View) Type() Acetype4 {
 	return Acetype4(codec.Uint32(v, 0))
 }
 
-// Flag reads field flag.
+// Flag returns field flag.
 func (v Nfsace4View) Flag() Aceflag4 {
 	return Aceflag4(codec.Uint32(v, 4))
 }
 
-// AccessMask reads field access_mask.
+// AccessMask returns field access_mask.
 func (v Nfsace4View) AccessMask() Acemask4 {
 	return Acemask4(codec.Uint32(v, 8))
 }
 
-// Who reads field who.
+// Who returns field who.
 func (v Nfsace4View) Who() UTF8StrMixed {
 	return UTF8StrMixed(codec.ViewOpaque(v, 12))
 }
 
-// Specdata4View reads Specdata4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Specdata4; see package xdr.
+// Specdata4View reads the fields of Specdata4 from its encoding. Convert only bytes that begin with a
+// checked Specdata4; see package xdr.
 type Specdata4View []byte
 
-// Specdata1 reads field specdata1.
+// Specdata1 returns field specdata1.
 func (v Specdata4View) Specdata1() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Specdata2 reads field specdata2.
+// Specdata2 returns field specdata2.
 func (v Specdata4View) Specdata2() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Fattr4View reads Fattr4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Fattr4; see package xdr.
+// Fattr4View reads the fields of Fattr4 from its encoding. Convert only bytes that begin with a
+// checked Fattr4; see package xdr.
 type Fattr4View []byte
 
-// Attrmask reads field attrmask.
+// Attrmask returns field attrmask.
 func (v Fattr4View) Attrmask() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 0))
@@ -219,149 +219,149 @@ func (v Fattr4View) Attrmask() iter.Seq2[int, uint32] {
 	}
 }
 
-// AttrVals reads field attr_vals.
+// AttrVals returns field attr_vals.
 func (v Fattr4View) AttrVals() Attrlist4 {
 	off := codec.SkipFixed(v, 0, 4)
 	return Attrlist4(codec.ViewOpaque(v, off))
 }
 
-// ChangeInfo4View reads ChangeInfo4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ChangeInfo4; see package xdr.
+// ChangeInfo4View reads the fields of ChangeInfo4 from its encoding. Convert only bytes that begin with a
+// checked ChangeInfo4; see package xdr.
 type ChangeInfo4View []byte
 
-// Atomic reads field atomic.
+// Atomic returns field atomic.
 func (v ChangeInfo4View) Atomic() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Before reads field before.
+// Before returns field before.
 func (v ChangeInfo4View) Before() Changeid4 {
 	return Changeid4(codec.Uint64(v, 4))
 }
 
-// After reads field after.
+// After returns field after.
 func (v ChangeInfo4View) After() Changeid4 {
 	return Changeid4(codec.Uint64(v, 12))
 }
 
-// Clientaddr4View reads Clientaddr4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Clientaddr4; see package xdr.
+// Clientaddr4View reads the fields of Clientaddr4 from its encoding. Convert only bytes that begin with a
+// checked Clientaddr4; see package xdr.
 type Clientaddr4View []byte
 
-// RNetid reads field r_netid.
+// RNetid returns field r_netid.
 func (v Clientaddr4View) RNetid() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, 0))
 }
 
-// RAddr reads field r_addr.
+// RAddr returns field r_addr.
 func (v Clientaddr4View) RAddr() xdr.String {
 	off := codec.SkipOpaque(v, 0)
 	return xdr.String(codec.ViewOpaque(v, off))
 }
 
-// CbClient4View reads CbClient4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbClient4; see package xdr.
+// CbClient4View reads the fields of CbClient4 from its encoding. Convert only bytes that begin with a
+// checked CbClient4; see package xdr.
 type CbClient4View []byte
 
-// CbProgram reads field cb_program.
+// CbProgram returns field cb_program.
 func (v CbClient4View) CbProgram() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// CbLocation reads field cb_location.
+// CbLocation returns field cb_location.
 func (v CbClient4View) CbLocation() Clientaddr4View {
 	return Clientaddr4View(v[4:])
 }
 
-// Stateid4View reads Stateid4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Stateid4; see package xdr.
+// Stateid4View reads the fields of Stateid4 from its encoding. Convert only bytes that begin with a
+// checked Stateid4; see package xdr.
 type Stateid4View []byte
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v Stateid4View) Seqid() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Other reads field other.
+// Other returns field other.
 func (v Stateid4View) Other() [12]byte {
 	return [12]byte(v[4:])
 }
 
-// NFSClientID4View reads NFSClientID4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSClientID4; see package xdr.
+// NFSClientID4View reads the fields of NFSClientID4 from its encoding. Convert only bytes that begin with a
+// checked NFSClientID4; see package xdr.
 type NFSClientID4View []byte
 
-// Verifier reads field verifier.
+// Verifier returns field verifier.
 func (v NFSClientID4View) Verifier() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// ID reads field id.
+// ID returns field id.
 func (v NFSClientID4View) ID() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// OpenOwner4View reads OpenOwner4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenOwner4; see package xdr.
+// OpenOwner4View reads the fields of OpenOwner4 from its encoding. Convert only bytes that begin with a
+// checked OpenOwner4; see package xdr.
 type OpenOwner4View []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v OpenOwner4View) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v OpenOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// LockOwner4View reads LockOwner4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked LockOwner4; see package xdr.
+// LockOwner4View reads the fields of LockOwner4 from its encoding. Convert only bytes that begin with a
+// checked LockOwner4; see package xdr.
 type LockOwner4View []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v LockOwner4View) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v LockOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// Access4ArgsView reads Access4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Access4Args; see package xdr.
+// Access4ArgsView reads the fields of Access4Args from its encoding. Convert only bytes that begin with a
+// checked Access4Args; see package xdr.
 type Access4ArgsView []byte
 
-// Access reads field access.
+// Access returns field access.
 func (v Access4ArgsView) Access() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Access4ResokView reads Access4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Access4Resok; see package xdr.
+// Access4ResokView reads the fields of Access4Resok from its encoding. Convert only bytes that begin with a
+// checked Access4Resok; see package xdr.
 type Access4ResokView []byte
 
-// Supported reads field supported.
+// Supported returns field supported.
 func (v Access4ResokView) Supported() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Access reads field access.
+// Access returns field access.
 func (v Access4ResokView) Access() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Access4ResView reads Access4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Access4Res; see package xdr.
+// Access4ResView reads the fields of Access4Res from its encoding. Convert only bytes that begin with a
+// checked Access4Res; see package xdr.
 type Access4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Access4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -370,30 +370,30 @@ func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	return x, false
 }
 
-// Close4ArgsView reads Close4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Close4Args; see package xdr.
+// Close4ArgsView reads the fields of Close4Args from its encoding. Convert only bytes that begin with a
+// checked Close4Args; see package xdr.
 type Close4ArgsView []byte
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v Close4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 0))
 }
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v Close4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
 }
 
-// Close4ResView reads Close4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Close4Res; see package xdr.
+// Close4ResView reads the fields of Close4Res from its encoding. Convert only bytes that begin with a
+// checked Close4Res; see package xdr.
 type Close4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Close4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// OpenStateid reads the arm that is there if Status is Nfsstat4OK.
+// OpenStateid returns the arm that is selected if Status is Nfsstat4OK.
 func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -402,39 +402,39 @@ func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Commit4ArgsView reads Commit4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Commit4Args; see package xdr.
+// Commit4ArgsView reads the fields of Commit4Args from its encoding. Convert only bytes that begin with a
+// checked Commit4Args; see package xdr.
 type Commit4ArgsView []byte
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Commit4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 0))
 }
 
-// Count reads field count.
+// Count returns field count.
 func (v Commit4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 8))
 }
 
-// Commit4ResokView reads Commit4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Commit4Resok; see package xdr.
+// Commit4ResokView reads the fields of Commit4Resok from its encoding. Convert only bytes that begin with a
+// checked Commit4Resok; see package xdr.
 type Commit4ResokView []byte
 
-// Writeverf reads field writeverf.
+// Writeverf returns field writeverf.
 func (v Commit4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// Commit4ResView reads Commit4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Commit4Res; see package xdr.
+// Commit4ResView reads the fields of Commit4Res from its encoding. Convert only bytes that begin with a
+// checked Commit4Res; see package xdr.
 type Commit4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Commit4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -443,16 +443,16 @@ func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 	return x, false
 }
 
-// Createtype4View reads Createtype4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Createtype4; see package xdr.
+// Createtype4View reads the fields of Createtype4 from its encoding. Convert only bytes that begin with a
+// checked Createtype4; see package xdr.
 type Createtype4View []byte
 
-// Type reads the discriminant.
+// Type returns the discriminant.
 func (v Createtype4View) Type() NFSFtype4 {
 	return NFSFtype4(codec.Uint32(v, 0))
 }
 
-// Linkdata reads the arm that is there if Type is NFSFtype4Lnk.
+// Linkdata returns the arm that is selected if Type is NFSFtype4Lnk.
 func (v Createtype4View) Linkdata() (x Linktext4, ok bool) {
 	switch v.Type() {
 	case NFSFtype4Lnk:
@@ -461,7 +461,7 @@ func (v Createtype4View) Linkdata() (x Linktext4, ok bool) {
 	return x, false
 }
 
-// Devdata reads the arm that is there if Type is NFSFtype4Blk or NFSFtype4Chr.
+// Devdata returns the arm that is selected if Type is NFSFtype4Blk or NFSFtype4Chr.
 func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	switch v.Type() {
 	case NFSFtype4Blk, NFSFtype4Chr:
@@ -470,38 +470,38 @@ func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	return x, false
 }
 
-// Create4ArgsView reads Create4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Create4Args; see package xdr.
+// Create4ArgsView reads the fields of Create4Args from its encoding. Convert only bytes that begin with a
+// checked Create4Args; see package xdr.
 type Create4ArgsView []byte
 
-// Objtype reads field objtype.
+// Objtype returns field objtype.
 func (v Create4ArgsView) Objtype() Createtype4View {
 	return Createtype4View(v[0:])
 }
 
-// Objname reads field objname.
+// Objname returns field objname.
 func (v Create4ArgsView) Objname() Component4 {
 	off := codec.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
 	return Component4(codec.ViewOpaque(v, off))
 }
 
-// Createattrs reads field createattrs.
+// Createattrs returns field createattrs.
 func (v Create4ArgsView) Createattrs() Fattr4View {
 	off := codec.Skip((*Createtype4)(nil).SkipXDR(nil, v, 0))
 	off = codec.SkipOpaque(v, off)
 	return Fattr4View(v[off:])
 }
 
-// Create4ResokView reads Create4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Create4Resok; see package xdr.
+// Create4ResokView reads the fields of Create4Resok from its encoding. Convert only bytes that begin with a
+// checked Create4Resok; see package xdr.
 type Create4ResokView []byte
 
-// Cinfo reads field cinfo.
+// Cinfo returns field cinfo.
 func (v Create4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Attrset reads field attrset.
+// Attrset returns field attrset.
 func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 20))
@@ -514,16 +514,16 @@ func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Create4ResView reads Create4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Create4Res; see package xdr.
+// Create4ResView reads the fields of Create4Res from its encoding. Convert only bytes that begin with a
+// checked Create4Res; see package xdr.
 type Create4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Create4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -532,47 +532,47 @@ func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	return x, false
 }
 
-// Delegpurge4ArgsView reads Delegpurge4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Delegpurge4Args; see package xdr.
+// Delegpurge4ArgsView reads the fields of Delegpurge4Args from its encoding. Convert only bytes that begin with a
+// checked Delegpurge4Args; see package xdr.
 type Delegpurge4ArgsView []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v Delegpurge4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Delegpurge4ResView reads Delegpurge4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Delegpurge4Res; see package xdr.
+// Delegpurge4ResView reads the fields of Delegpurge4Res from its encoding. Convert only bytes that begin with a
+// checked Delegpurge4Res; see package xdr.
 type Delegpurge4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Delegpurge4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Delegreturn4ArgsView reads Delegreturn4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Delegreturn4Args; see package xdr.
+// Delegreturn4ArgsView reads the fields of Delegreturn4Args from its encoding. Convert only bytes that begin with a
+// checked Delegreturn4Args; see package xdr.
 type Delegreturn4ArgsView []byte
 
-// DelegStateid reads field deleg_stateid.
+// DelegStateid returns field deleg_stateid.
 func (v Delegreturn4ArgsView) DelegStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Delegreturn4ResView reads Delegreturn4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Delegreturn4Res; see package xdr.
+// Delegreturn4ResView reads the fields of Delegreturn4Res from its encoding. Convert only bytes that begin with a
+// checked Delegreturn4Res; see package xdr.
 type Delegreturn4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Delegreturn4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Getattr4ArgsView reads Getattr4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Getattr4Args; see package xdr.
+// Getattr4ArgsView reads the fields of Getattr4Args from its encoding. Convert only bytes that begin with a
+// checked Getattr4Args; see package xdr.
 type Getattr4ArgsView []byte
 
-// AttrRequest reads field attr_request.
+// AttrRequest returns field attr_request.
 func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 0))
@@ -585,25 +585,25 @@ func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Getattr4ResokView reads Getattr4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Getattr4Resok; see package xdr.
+// Getattr4ResokView reads the fields of Getattr4Resok from its encoding. Convert only bytes that begin with a
+// checked Getattr4Resok; see package xdr.
 type Getattr4ResokView []byte
 
-// ObjAttributes reads field obj_attributes.
+// ObjAttributes returns field obj_attributes.
 func (v Getattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Getattr4ResView reads Getattr4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Getattr4Res; see package xdr.
+// Getattr4ResView reads the fields of Getattr4Res from its encoding. Convert only bytes that begin with a
+// checked Getattr4Res; see package xdr.
 type Getattr4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Getattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -612,25 +612,25 @@ func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	return x, false
 }
 
-// Getfh4ResokView reads Getfh4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Getfh4Resok; see package xdr.
+// Getfh4ResokView reads the fields of Getfh4Resok from its encoding. Convert only bytes that begin with a
+// checked Getfh4Resok; see package xdr.
 type Getfh4ResokView []byte
 
-// Object reads field object.
+// Object returns field object.
 func (v Getfh4ResokView) Object() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
-// Getfh4ResView reads Getfh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Getfh4Res; see package xdr.
+// Getfh4ResView reads the fields of Getfh4Res from its encoding. Convert only bytes that begin with a
+// checked Getfh4Res; see package xdr.
 type Getfh4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Getfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -639,34 +639,34 @@ func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	return x, false
 }
 
-// Link4ArgsView reads Link4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Link4Args; see package xdr.
+// Link4ArgsView reads the fields of Link4Args from its encoding. Convert only bytes that begin with a
+// checked Link4Args; see package xdr.
 type Link4ArgsView []byte
 
-// Newname reads field newname.
+// Newname returns field newname.
 func (v Link4ArgsView) Newname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Link4ResokView reads Link4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Link4Resok; see package xdr.
+// Link4ResokView reads the fields of Link4Resok from its encoding. Convert only bytes that begin with a
+// checked Link4Resok; see package xdr.
 type Link4ResokView []byte
 
-// Cinfo reads field cinfo.
+// Cinfo returns field cinfo.
 func (v Link4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Link4ResView reads Link4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Link4Res; see package xdr.
+// Link4ResView reads the fields of Link4Res from its encoding. Convert only bytes that begin with a
+// checked Link4Res; see package xdr.
 type Link4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Link4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -675,54 +675,54 @@ func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenToLockOwner4View reads OpenToLockOwner4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenToLockOwner4; see package xdr.
+// OpenToLockOwner4View reads the fields of OpenToLockOwner4 from its encoding. Convert only bytes that begin with a
+// checked OpenToLockOwner4; see package xdr.
 type OpenToLockOwner4View []byte
 
-// OpenSeqid reads field open_seqid.
+// OpenSeqid returns field open_seqid.
 func (v OpenToLockOwner4View) OpenSeqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 0))
 }
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v OpenToLockOwner4View) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
 }
 
-// LockSeqid reads field lock_seqid.
+// LockSeqid returns field lock_seqid.
 func (v OpenToLockOwner4View) LockSeqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 20))
 }
 
-// LockOwner reads field lock_owner.
+// LockOwner returns field lock_owner.
 func (v OpenToLockOwner4View) LockOwner() LockOwner4View {
 	return LockOwner4View(v[24:])
 }
 
-// ExistLockOwner4View reads ExistLockOwner4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ExistLockOwner4; see package xdr.
+// ExistLockOwner4View reads the fields of ExistLockOwner4 from its encoding. Convert only bytes that begin with a
+// checked ExistLockOwner4; see package xdr.
 type ExistLockOwner4View []byte
 
-// LockStateid reads field lock_stateid.
+// LockStateid returns field lock_stateid.
 func (v ExistLockOwner4View) LockStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// LockSeqid reads field lock_seqid.
+// LockSeqid returns field lock_seqid.
 func (v ExistLockOwner4View) LockSeqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
-// Locker4View reads Locker4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Locker4; see package xdr.
+// Locker4View reads the fields of Locker4 from its encoding. Convert only bytes that begin with a
+// checked Locker4; see package xdr.
 type Locker4View []byte
 
-// NewLockOwner reads the discriminant.
+// NewLockOwner returns the discriminant.
 func (v Locker4View) NewLockOwner() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// OpenOwner reads the arm that is there if NewLockOwner is true.
+// OpenOwner returns the arm that is selected if NewLockOwner is true.
 func (v Locker4View) OpenOwner() (x OpenToLockOwner4View, ok bool) {
 	switch v.NewLockOwner() {
 	case true:
@@ -731,7 +731,7 @@ func (v Locker4View) OpenOwner() (x OpenToLockOwner4View, ok bool) {
 	return x, false
 }
 
-// LockOwner reads the arm that is there if NewLockOwner is false.
+// LockOwner returns the arm that is selected if NewLockOwner is false.
 func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	switch v.NewLockOwner() {
 	case false:
@@ -740,78 +740,78 @@ func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	return x, false
 }
 
-// Lock4ArgsView reads Lock4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lock4Args; see package xdr.
+// Lock4ArgsView reads the fields of Lock4Args from its encoding. Convert only bytes that begin with a
+// checked Lock4Args; see package xdr.
 type Lock4ArgsView []byte
 
-// Locktype reads field locktype.
+// Locktype returns field locktype.
 func (v Lock4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(codec.Uint32(v, 0))
 }
 
-// Reclaim reads field reclaim.
+// Reclaim returns field reclaim.
 func (v Lock4ArgsView) Reclaim() bool {
 	return codec.Uint32(v, 4) != 0
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Lock4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 8))
 }
 
-// Length reads field length.
+// Length returns field length.
 func (v Lock4ArgsView) Length() Length4 {
 	return Length4(codec.Uint64(v, 16))
 }
 
-// Locker reads field locker.
+// Locker returns field locker.
 func (v Lock4ArgsView) Locker() Locker4View {
 	return Locker4View(v[24:])
 }
 
-// Lock4DeniedView reads Lock4Denied field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lock4Denied; see package xdr.
+// Lock4DeniedView reads the fields of Lock4Denied from its encoding. Convert only bytes that begin with a
+// checked Lock4Denied; see package xdr.
 type Lock4DeniedView []byte
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Lock4DeniedView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 0))
 }
 
-// Length reads field length.
+// Length returns field length.
 func (v Lock4DeniedView) Length() Length4 {
 	return Length4(codec.Uint64(v, 8))
 }
 
-// Locktype reads field locktype.
+// Locktype returns field locktype.
 func (v Lock4DeniedView) Locktype() NFSLockType4 {
 	return NFSLockType4(codec.Uint32(v, 16))
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v Lock4DeniedView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lock4ResokView reads Lock4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lock4Resok; see package xdr.
+// Lock4ResokView reads the fields of Lock4Resok from its encoding. Convert only bytes that begin with a
+// checked Lock4Resok; see package xdr.
 type Lock4ResokView []byte
 
-// LockStateid reads field lock_stateid.
+// LockStateid returns field lock_stateid.
 func (v Lock4ResokView) LockStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Lock4ResView reads Lock4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lock4Res; see package xdr.
+// Lock4ResView reads the fields of Lock4Res from its encoding. Convert only bytes that begin with a
+// checked Lock4Res; see package xdr.
 type Lock4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Lock4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Lock4ResView) Resok4() (x Lock4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -820,7 +820,7 @@ func (v Lock4ResView) Resok4() (x Lock4ResokView, ok bool) {
 	return x, false
 }
 
-// Denied reads the arm that is there if Status is Nfsstat4ErrDenied.
+// Denied returns the arm that is selected if Status is Nfsstat4ErrDenied.
 func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4ErrDenied:
@@ -829,40 +829,40 @@ func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Lockt4ArgsView reads Lockt4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lockt4Args; see package xdr.
+// Lockt4ArgsView reads the fields of Lockt4Args from its encoding. Convert only bytes that begin with a
+// checked Lockt4Args; see package xdr.
 type Lockt4ArgsView []byte
 
-// Locktype reads field locktype.
+// Locktype returns field locktype.
 func (v Lockt4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(codec.Uint32(v, 0))
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Lockt4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 4))
 }
 
-// Length reads field length.
+// Length returns field length.
 func (v Lockt4ArgsView) Length() Length4 {
 	return Length4(codec.Uint64(v, 12))
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v Lockt4ArgsView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lockt4ResView reads Lockt4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lockt4Res; see package xdr.
+// Lockt4ResView reads the fields of Lockt4Res from its encoding. Convert only bytes that begin with a
+// checked Lockt4Res; see package xdr.
 type Lockt4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Lockt4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Denied reads the arm that is there if Status is Nfsstat4ErrDenied.
+// Denied returns the arm that is selected if Status is Nfsstat4ErrDenied.
 func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4ErrDenied:
@@ -871,45 +871,45 @@ func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Locku4ArgsView reads Locku4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Locku4Args; see package xdr.
+// Locku4ArgsView reads the fields of Locku4Args from its encoding. Convert only bytes that begin with a
+// checked Locku4Args; see package xdr.
 type Locku4ArgsView []byte
 
-// Locktype reads field locktype.
+// Locktype returns field locktype.
 func (v Locku4ArgsView) Locktype() NFSLockType4 {
 	return NFSLockType4(codec.Uint32(v, 0))
 }
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v Locku4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 4))
 }
 
-// LockStateid reads field lock_stateid.
+// LockStateid returns field lock_stateid.
 func (v Locku4ArgsView) LockStateid() Stateid4View {
 	return Stateid4View(v[8:24:24])
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Locku4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 24))
 }
 
-// Length reads field length.
+// Length returns field length.
 func (v Locku4ArgsView) Length() Length4 {
 	return Length4(codec.Uint64(v, 32))
 }
 
-// Locku4ResView reads Locku4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Locku4Res; see package xdr.
+// Locku4ResView reads the fields of Locku4Res from its encoding. Convert only bytes that begin with a
+// checked Locku4Res; see package xdr.
 type Locku4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Locku4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// LockStateid reads the arm that is there if Status is Nfsstat4OK.
+// LockStateid returns the arm that is selected if Status is Nfsstat4OK.
 func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -918,61 +918,61 @@ func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Lookup4ArgsView reads Lookup4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lookup4Args; see package xdr.
+// Lookup4ArgsView reads the fields of Lookup4Args from its encoding. Convert only bytes that begin with a
+// checked Lookup4Args; see package xdr.
 type Lookup4ArgsView []byte
 
-// Objname reads field objname.
+// Objname returns field objname.
 func (v Lookup4ArgsView) Objname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Lookup4ResView reads Lookup4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lookup4Res; see package xdr.
+// Lookup4ResView reads the fields of Lookup4Res from its encoding. Convert only bytes that begin with a
+// checked Lookup4Res; see package xdr.
 type Lookup4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Lookup4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Lookupp4ResView reads Lookupp4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Lookupp4Res; see package xdr.
+// Lookupp4ResView reads the fields of Lookupp4Res from its encoding. Convert only bytes that begin with a
+// checked Lookupp4Res; see package xdr.
 type Lookupp4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Lookupp4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Nverify4ArgsView reads Nverify4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Nverify4Args; see package xdr.
+// Nverify4ArgsView reads the fields of Nverify4Args from its encoding. Convert only bytes that begin with a
+// checked Nverify4Args; see package xdr.
 type Nverify4ArgsView []byte
 
-// ObjAttributes reads field obj_attributes.
+// ObjAttributes returns field obj_attributes.
 func (v Nverify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Nverify4ResView reads Nverify4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Nverify4Res; see package xdr.
+// Nverify4ResView reads the fields of Nverify4Res from its encoding. Convert only bytes that begin with a
+// checked Nverify4Res; see package xdr.
 type Nverify4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Nverify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Createhow4View reads Createhow4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Createhow4; see package xdr.
+// Createhow4View reads the fields of Createhow4 from its encoding. Convert only bytes that begin with a
+// checked Createhow4; see package xdr.
 type Createhow4View []byte
 
-// Mode reads the discriminant.
+// Mode returns the discriminant.
 func (v Createhow4View) Mode() Createmode4 {
 	return Createmode4(codec.Uint32(v, 0))
 }
 
-// Createattrs reads the arm that is there if Mode is Createmode4Unchecked4 or Createmode4Guarded4.
+// Createattrs returns the arm that is selected if Mode is Createmode4Unchecked4 or Createmode4Guarded4.
 func (v Createhow4View) Createattrs() (x Fattr4View, ok bool) {
 	switch v.Mode() {
 	case Createmode4Unchecked4, Createmode4Guarded4:
@@ -981,7 +981,7 @@ func (v Createhow4View) Createattrs() (x Fattr4View, ok bool) {
 	return x, false
 }
 
-// Createverf reads the arm that is there if Mode is Createmode4Exclusive4.
+// Createverf returns the arm that is selected if Mode is Createmode4Exclusive4.
 func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	switch v.Mode() {
 	case Createmode4Exclusive4:
@@ -990,16 +990,16 @@ func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	return x, false
 }
 
-// Openflag4View reads Openflag4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Openflag4; see package xdr.
+// Openflag4View reads the fields of Openflag4 from its encoding. Convert only bytes that begin with a
+// checked Openflag4; see package xdr.
 type Openflag4View []byte
 
-// Opentype reads the discriminant.
+// Opentype returns the discriminant.
 func (v Openflag4View) Opentype() Opentype4 {
 	return Opentype4(codec.Uint32(v, 0))
 }
 
-// How reads the arm that is there if Opentype is Opentype4Create.
+// How returns the arm that is selected if Opentype is Opentype4Create.
 func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	switch v.Opentype() {
 	case Opentype4Create:
@@ -1008,30 +1008,30 @@ func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	return x, false
 }
 
-// NFSModifiedLimit4View reads NFSModifiedLimit4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSModifiedLimit4; see package xdr.
+// NFSModifiedLimit4View reads the fields of NFSModifiedLimit4 from its encoding. Convert only bytes that begin with a
+// checked NFSModifiedLimit4; see package xdr.
 type NFSModifiedLimit4View []byte
 
-// NumBlocks reads field num_blocks.
+// NumBlocks returns field num_blocks.
 func (v NFSModifiedLimit4View) NumBlocks() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// BytesPerBlock reads field bytes_per_block.
+// BytesPerBlock returns field bytes_per_block.
 func (v NFSModifiedLimit4View) BytesPerBlock() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// NFSSpaceLimit4View reads NFSSpaceLimit4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSSpaceLimit4; see package xdr.
+// NFSSpaceLimit4View reads the fields of NFSSpaceLimit4 from its encoding. Convert only bytes that begin with a
+// checked NFSSpaceLimit4; see package xdr.
 type NFSSpaceLimit4View []byte
 
-// Limitby reads the discriminant.
+// Limitby returns the discriminant.
 func (v NFSSpaceLimit4View) Limitby() LimitBy4 {
 	return LimitBy4(codec.Uint32(v, 0))
 }
 
-// Filesize reads the arm that is there if Limitby is LimitBy4Size.
+// Filesize returns the arm that is selected if Limitby is LimitBy4Size.
 func (v NFSSpaceLimit4View) Filesize() (x uint64, ok bool) {
 	switch v.Limitby() {
 	case LimitBy4Size:
@@ -1040,7 +1040,7 @@ func (v NFSSpaceLimit4View) Filesize() (x uint64, ok bool) {
 	return x, false
 }
 
-// ModBlocks reads the arm that is there if Limitby is LimitBy4Blocks.
+// ModBlocks returns the arm that is selected if Limitby is LimitBy4Blocks.
 func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	switch v.Limitby() {
 	case LimitBy4Blocks:
@@ -1049,30 +1049,30 @@ func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	return x, false
 }
 
-// OpenClaimDelegateCur4View reads OpenClaimDelegateCur4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenClaimDelegateCur4; see package xdr.
+// OpenClaimDelegateCur4View reads the fields of OpenClaimDelegateCur4 from its encoding. Convert only bytes that begin with a
+// checked OpenClaimDelegateCur4; see package xdr.
 type OpenClaimDelegateCur4View []byte
 
-// DelegateStateid reads field delegate_stateid.
+// DelegateStateid returns field delegate_stateid.
 func (v OpenClaimDelegateCur4View) DelegateStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// File reads field file.
+// File returns field file.
 func (v OpenClaimDelegateCur4View) File() Component4 {
 	return Component4(codec.ViewOpaque(v, 16))
 }
 
-// OpenClaim4View reads OpenClaim4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenClaim4; see package xdr.
+// OpenClaim4View reads the fields of OpenClaim4 from its encoding. Convert only bytes that begin with a
+// checked OpenClaim4; see package xdr.
 type OpenClaim4View []byte
 
-// Claim reads the discriminant.
+// Claim returns the discriminant.
 func (v OpenClaim4View) Claim() OpenClaimType4 {
 	return OpenClaimType4(codec.Uint32(v, 0))
 }
 
-// File reads the arm that is there if Claim is OpenClaimType4Null.
+// File returns the arm that is selected if Claim is OpenClaimType4Null.
 func (v OpenClaim4View) File() (x Component4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4Null:
@@ -1081,7 +1081,7 @@ func (v OpenClaim4View) File() (x Component4, ok bool) {
 	return x, false
 }
 
-// DelegateType reads the arm that is there if Claim is OpenClaimType4Previous.
+// DelegateType returns the arm that is selected if Claim is OpenClaimType4Previous.
 func (v OpenClaim4View) DelegateType() (x OpenDelegationType4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4Previous:
@@ -1090,7 +1090,7 @@ func (v OpenClaim4View) DelegateType() (x OpenDelegationType4, ok bool) {
 	return x, false
 }
 
-// DelegateCurInfo reads the arm that is there if Claim is OpenClaimType4DelegateCur.
+// DelegateCurInfo returns the arm that is selected if Claim is OpenClaimType4DelegateCur.
 func (v OpenClaim4View) DelegateCurInfo() (x OpenClaimDelegateCur4View, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4DelegateCur:
@@ -1099,7 +1099,7 @@ func (v OpenClaim4View) DelegateCurInfo() (x OpenClaimDelegateCur4View, ok bool)
 	return x, false
 }
 
-// FileDelegatePrev reads the arm that is there if Claim is OpenClaimType4DelegatePrev.
+// FileDelegatePrev returns the arm that is selected if Claim is OpenClaimType4DelegatePrev.
 func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	switch v.Claim() {
 	case OpenClaimType4DelegatePrev:
@@ -1108,96 +1108,96 @@ func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	return x, false
 }
 
-// Open4ArgsView reads Open4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Open4Args; see package xdr.
+// Open4ArgsView reads the fields of Open4Args from its encoding. Convert only bytes that begin with a
+// checked Open4Args; see package xdr.
 type Open4ArgsView []byte
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v Open4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 0))
 }
 
-// ShareAccess reads field share_access.
+// ShareAccess returns field share_access.
 func (v Open4ArgsView) ShareAccess() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ShareDeny reads field share_deny.
+// ShareDeny returns field share_deny.
 func (v Open4ArgsView) ShareDeny() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Owner reads field owner.
+// Owner returns field owner.
 func (v Open4ArgsView) Owner() OpenOwner4View {
 	return OpenOwner4View(v[12:])
 }
 
-// Openhow reads field openhow.
+// Openhow returns field openhow.
 func (v Open4ArgsView) Openhow() Openflag4View {
 	off := codec.SkipOpaque(v, 20)
 	return Openflag4View(v[off:])
 }
 
-// Claim reads field claim.
+// Claim returns field claim.
 func (v Open4ArgsView) Claim() OpenClaim4View {
 	off := codec.SkipOpaque(v, 20)
 	off = codec.Skip((*Openflag4)(nil).SkipXDR(nil, v, off))
 	return OpenClaim4View(v[off:])
 }
 
-// OpenReadDelegation4View reads OpenReadDelegation4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenReadDelegation4; see package xdr.
+// OpenReadDelegation4View reads the fields of OpenReadDelegation4 from its encoding. Convert only bytes that begin with a
+// checked OpenReadDelegation4; see package xdr.
 type OpenReadDelegation4View []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v OpenReadDelegation4View) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Recall reads field recall.
+// Recall returns field recall.
 func (v OpenReadDelegation4View) Recall() bool {
 	return codec.Uint32(v, 16) != 0
 }
 
-// Permissions reads field permissions.
+// Permissions returns field permissions.
 func (v OpenReadDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[20:])
 }
 
-// OpenWriteDelegation4View reads OpenWriteDelegation4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenWriteDelegation4; see package xdr.
+// OpenWriteDelegation4View reads the fields of OpenWriteDelegation4 from its encoding. Convert only bytes that begin with a
+// checked OpenWriteDelegation4; see package xdr.
 type OpenWriteDelegation4View []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v OpenWriteDelegation4View) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Recall reads field recall.
+// Recall returns field recall.
 func (v OpenWriteDelegation4View) Recall() bool {
 	return codec.Uint32(v, 16) != 0
 }
 
-// SpaceLimit reads field space_limit.
+// SpaceLimit returns field space_limit.
 func (v OpenWriteDelegation4View) SpaceLimit() NFSSpaceLimit4View {
 	return NFSSpaceLimit4View(v[20:32:32])
 }
 
-// Permissions reads field permissions.
+// Permissions returns field permissions.
 func (v OpenWriteDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[32:])
 }
 
-// OpenDelegation4View reads OpenDelegation4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDelegation4; see package xdr.
+// OpenDelegation4View reads the fields of OpenDelegation4 from its encoding. Convert only bytes that begin with a
+// checked OpenDelegation4; see package xdr.
 type OpenDelegation4View []byte
 
-// DelegationType reads the discriminant.
+// DelegationType returns the discriminant.
 func (v OpenDelegation4View) DelegationType() OpenDelegationType4 {
 	return OpenDelegationType4(codec.Uint32(v, 0))
 }
 
-// Read reads the arm that is there if DelegationType is OpenDelegationType4Read.
+// Read returns the arm that is selected if DelegationType is OpenDelegationType4Read.
 func (v OpenDelegation4View) Read() (x OpenReadDelegation4View, ok bool) {
 	switch v.DelegationType() {
 	case OpenDelegationType4Read:
@@ -1206,7 +1206,7 @@ func (v OpenDelegation4View) Read() (x OpenReadDelegation4View, ok bool) {
 	return x, false
 }
 
-// Write reads the arm that is there if DelegationType is OpenDelegationType4Write.
+// Write returns the arm that is selected if DelegationType is OpenDelegationType4Write.
 func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 	switch v.DelegationType() {
 	case OpenDelegationType4Write:
@@ -1215,26 +1215,26 @@ func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 	return x, false
 }
 
-// Open4ResokView reads Open4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Open4Resok; see package xdr.
+// Open4ResokView reads the fields of Open4Resok from its encoding. Convert only bytes that begin with a
+// checked Open4Resok; see package xdr.
 type Open4ResokView []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v Open4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Cinfo reads field cinfo.
+// Cinfo returns field cinfo.
 func (v Open4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[16:36:36])
 }
 
-// Rflags reads field rflags.
+// Rflags returns field rflags.
 func (v Open4ResokView) Rflags() uint32 {
 	return codec.Uint32(v, 36)
 }
 
-// Attrset reads field attrset.
+// Attrset returns field attrset.
 func (v Open4ResokView) Attrset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 40))
@@ -1247,22 +1247,22 @@ func (v Open4ResokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Delegation reads field delegation.
+// Delegation returns field delegation.
 func (v Open4ResokView) Delegation() OpenDelegation4View {
 	off := codec.SkipFixed(v, 40, 4)
 	return OpenDelegation4View(v[off:])
 }
 
-// Open4ResView reads Open4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Open4Res; see package xdr.
+// Open4ResView reads the fields of Open4Res from its encoding. Convert only bytes that begin with a
+// checked Open4Res; see package xdr.
 type Open4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Open4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1271,57 +1271,57 @@ func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	return x, false
 }
 
-// Openattr4ArgsView reads Openattr4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Openattr4Args; see package xdr.
+// Openattr4ArgsView reads the fields of Openattr4Args from its encoding. Convert only bytes that begin with a
+// checked Openattr4Args; see package xdr.
 type Openattr4ArgsView []byte
 
-// Createdir reads field createdir.
+// Createdir returns field createdir.
 func (v Openattr4ArgsView) Createdir() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Openattr4ResView reads Openattr4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Openattr4Res; see package xdr.
+// Openattr4ResView reads the fields of Openattr4Res from its encoding. Convert only bytes that begin with a
+// checked Openattr4Res; see package xdr.
 type Openattr4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Openattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// OpenConfirm4ArgsView reads OpenConfirm4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenConfirm4Args; see package xdr.
+// OpenConfirm4ArgsView reads the fields of OpenConfirm4Args from its encoding. Convert only bytes that begin with a
+// checked OpenConfirm4Args; see package xdr.
 type OpenConfirm4ArgsView []byte
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v OpenConfirm4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
-// OpenConfirm4ResokView reads OpenConfirm4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenConfirm4Resok; see package xdr.
+// OpenConfirm4ResokView reads the fields of OpenConfirm4Resok from its encoding. Convert only bytes that begin with a
+// checked OpenConfirm4Resok; see package xdr.
 type OpenConfirm4ResokView []byte
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v OpenConfirm4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenConfirm4ResView reads OpenConfirm4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenConfirm4Res; see package xdr.
+// OpenConfirm4ResView reads the fields of OpenConfirm4Res from its encoding. Convert only bytes that begin with a
+// checked OpenConfirm4Res; see package xdr.
 type OpenConfirm4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v OpenConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1330,49 +1330,49 @@ func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenDowngrade4ArgsView reads OpenDowngrade4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDowngrade4Args; see package xdr.
+// OpenDowngrade4ArgsView reads the fields of OpenDowngrade4Args from its encoding. Convert only bytes that begin with a
+// checked OpenDowngrade4Args; see package xdr.
 type OpenDowngrade4ArgsView []byte
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v OpenDowngrade4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Seqid reads field seqid.
+// Seqid returns field seqid.
 func (v OpenDowngrade4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
-// ShareAccess reads field share_access.
+// ShareAccess returns field share_access.
 func (v OpenDowngrade4ArgsView) ShareAccess() uint32 {
 	return codec.Uint32(v, 20)
 }
 
-// ShareDeny reads field share_deny.
+// ShareDeny returns field share_deny.
 func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 	return codec.Uint32(v, 24)
 }
 
-// OpenDowngrade4ResokView reads OpenDowngrade4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDowngrade4Resok; see package xdr.
+// OpenDowngrade4ResokView reads the fields of OpenDowngrade4Resok from its encoding. Convert only bytes that begin with a
+// checked OpenDowngrade4Resok; see package xdr.
 type OpenDowngrade4ResokView []byte
 
-// OpenStateid reads field open_stateid.
+// OpenStateid returns field open_stateid.
 func (v OpenDowngrade4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenDowngrade4ResView reads OpenDowngrade4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked OpenDowngrade4Res; see package xdr.
+// OpenDowngrade4ResView reads the fields of OpenDowngrade4Res from its encoding. Convert only bytes that begin with a
+// checked OpenDowngrade4Res; see package xdr.
 type OpenDowngrade4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v OpenDowngrade4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1381,85 +1381,85 @@ func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	return x, false
 }
 
-// Putfh4ArgsView reads Putfh4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Putfh4Args; see package xdr.
+// Putfh4ArgsView reads the fields of Putfh4Args from its encoding. Convert only bytes that begin with a
+// checked Putfh4Args; see package xdr.
 type Putfh4ArgsView []byte
 
-// Object reads field object.
+// Object returns field object.
 func (v Putfh4ArgsView) Object() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
-// Putfh4ResView reads Putfh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Putfh4Res; see package xdr.
+// Putfh4ResView reads the fields of Putfh4Res from its encoding. Convert only bytes that begin with a
+// checked Putfh4Res; see package xdr.
 type Putfh4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Putfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Putpubfh4ResView reads Putpubfh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Putpubfh4Res; see package xdr.
+// Putpubfh4ResView reads the fields of Putpubfh4Res from its encoding. Convert only bytes that begin with a
+// checked Putpubfh4Res; see package xdr.
 type Putpubfh4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Putpubfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Putrootfh4ResView reads Putrootfh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Putrootfh4Res; see package xdr.
+// Putrootfh4ResView reads the fields of Putrootfh4Res from its encoding. Convert only bytes that begin with a
+// checked Putrootfh4Res; see package xdr.
 type Putrootfh4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Putrootfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Read4ArgsView reads Read4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Read4Args; see package xdr.
+// Read4ArgsView reads the fields of Read4Args from its encoding. Convert only bytes that begin with a
+// checked Read4Args; see package xdr.
 type Read4ArgsView []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v Read4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Read4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 16))
 }
 
-// Count reads field count.
+// Count returns field count.
 func (v Read4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 24))
 }
 
-// Read4ResokView reads Read4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Read4Resok; see package xdr.
+// Read4ResokView reads the fields of Read4Resok from its encoding. Convert only bytes that begin with a
+// checked Read4Resok; see package xdr.
 type Read4ResokView []byte
 
-// EOF reads field eof.
+// EOF returns field eof.
 func (v Read4ResokView) EOF() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Data reads field data.
+// Data returns field data.
 func (v Read4ResokView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// Read4ResView reads Read4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Read4Res; see package xdr.
+// Read4ResView reads the fields of Read4Res from its encoding. Convert only bytes that begin with a
+// checked Read4Res; see package xdr.
 type Read4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Read4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1468,31 +1468,31 @@ func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 	return x, false
 }
 
-// Readdir4ArgsView reads Readdir4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Readdir4Args; see package xdr.
+// Readdir4ArgsView reads the fields of Readdir4Args from its encoding. Convert only bytes that begin with a
+// checked Readdir4Args; see package xdr.
 type Readdir4ArgsView []byte
 
-// Cookie reads field cookie.
+// Cookie returns field cookie.
 func (v Readdir4ArgsView) Cookie() NFSCookie4 {
 	return NFSCookie4(codec.Uint64(v, 0))
 }
 
-// Cookieverf reads field cookieverf.
+// Cookieverf returns field cookieverf.
 func (v Readdir4ArgsView) Cookieverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Dircount reads field dircount.
+// Dircount returns field dircount.
 func (v Readdir4ArgsView) Dircount() Count4 {
 	return Count4(codec.Uint32(v, 16))
 }
 
-// Maxcount reads field maxcount.
+// Maxcount returns field maxcount.
 func (v Readdir4ArgsView) Maxcount() Count4 {
 	return Count4(codec.Uint32(v, 20))
 }
 
-// AttrRequest reads field attr_request.
+// AttrRequest returns field attr_request.
 func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 24))
@@ -1505,31 +1505,31 @@ func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Entry4View reads Entry4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Entry4; see package xdr.
+// Entry4View reads the fields of Entry4 from its encoding. Convert only bytes that begin with a
+// checked Entry4; see package xdr.
 type Entry4View []byte
 
-// Cookie reads field cookie.
+// Cookie returns field cookie.
 func (v Entry4View) Cookie() NFSCookie4 {
 	return NFSCookie4(codec.Uint64(v, 0))
 }
 
-// Name reads field name.
+// Name returns field name.
 func (v Entry4View) Name() Component4 {
 	return Component4(codec.ViewOpaque(v, 8))
 }
 
-// Attrs reads field attrs.
+// Attrs returns field attrs.
 func (v Entry4View) Attrs() Fattr4View {
 	off := codec.SkipOpaque(v, 8)
 	return Fattr4View(v[off:])
 }
 
-// Dirlist4View reads Dirlist4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Dirlist4; see package xdr.
+// Dirlist4View reads the fields of Dirlist4 from its encoding. Convert only bytes that begin with a
+// checked Dirlist4; see package xdr.
 type Dirlist4View []byte
 
-// Entries reads field entries.
+// Entries returns field entries.
 func (v Dirlist4View) Entries() iter.Seq2[int, Entry4View] {
 	return func(yield func(int, Entry4View) bool) {
 		off := 0
@@ -1543,7 +1543,7 @@ func (v Dirlist4View) Entries() iter.Seq2[int, Entry4View] {
 	}
 }
 
-// EOF reads field eof.
+// EOF returns field eof.
 func (v Dirlist4View) EOF() bool {
 	off := codec.SkipList(v, 0, func(off int) int {
 		return codec.Skip((*Entry4)(nil).SkipXDR(nil, v, off))
@@ -1551,30 +1551,30 @@ func (v Dirlist4View) EOF() bool {
 	return codec.Uint32(v, off) != 0
 }
 
-// Readdir4ResokView reads Readdir4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Readdir4Resok; see package xdr.
+// Readdir4ResokView reads the fields of Readdir4Resok from its encoding. Convert only bytes that begin with a
+// checked Readdir4Resok; see package xdr.
 type Readdir4ResokView []byte
 
-// Cookieverf reads field cookieverf.
+// Cookieverf returns field cookieverf.
 func (v Readdir4ResokView) Cookieverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// Reply reads field reply.
+// Reply returns field reply.
 func (v Readdir4ResokView) Reply() Dirlist4View {
 	return Dirlist4View(v[8:])
 }
 
-// Readdir4ResView reads Readdir4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Readdir4Res; see package xdr.
+// Readdir4ResView reads the fields of Readdir4Res from its encoding. Convert only bytes that begin with a
+// checked Readdir4Res; see package xdr.
 type Readdir4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Readdir4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1583,25 +1583,25 @@ func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	return x, false
 }
 
-// Readlink4ResokView reads Readlink4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Readlink4Resok; see package xdr.
+// Readlink4ResokView reads the fields of Readlink4Resok from its encoding. Convert only bytes that begin with a
+// checked Readlink4Resok; see package xdr.
 type Readlink4ResokView []byte
 
-// Link reads field link.
+// Link returns field link.
 func (v Readlink4ResokView) Link() Linktext4 {
 	return Linktext4(codec.ViewOpaque(v, 0))
 }
 
-// Readlink4ResView reads Readlink4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Readlink4Res; see package xdr.
+// Readlink4ResView reads the fields of Readlink4Res from its encoding. Convert only bytes that begin with a
+// checked Readlink4Res; see package xdr.
 type Readlink4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Readlink4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1610,34 +1610,34 @@ func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	return x, false
 }
 
-// Remove4ArgsView reads Remove4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Remove4Args; see package xdr.
+// Remove4ArgsView reads the fields of Remove4Args from its encoding. Convert only bytes that begin with a
+// checked Remove4Args; see package xdr.
 type Remove4ArgsView []byte
 
-// Target reads field target.
+// Target returns field target.
 func (v Remove4ArgsView) Target() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Remove4ResokView reads Remove4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Remove4Resok; see package xdr.
+// Remove4ResokView reads the fields of Remove4Resok from its encoding. Convert only bytes that begin with a
+// checked Remove4Resok; see package xdr.
 type Remove4ResokView []byte
 
-// Cinfo reads field cinfo.
+// Cinfo returns field cinfo.
 func (v Remove4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Remove4ResView reads Remove4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Remove4Res; see package xdr.
+// Remove4ResView reads the fields of Remove4Res from its encoding. Convert only bytes that begin with a
+// checked Remove4Res; see package xdr.
 type Remove4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Remove4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1646,45 +1646,45 @@ func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	return x, false
 }
 
-// Rename4ArgsView reads Rename4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Rename4Args; see package xdr.
+// Rename4ArgsView reads the fields of Rename4Args from its encoding. Convert only bytes that begin with a
+// checked Rename4Args; see package xdr.
 type Rename4ArgsView []byte
 
-// Oldname reads field oldname.
+// Oldname returns field oldname.
 func (v Rename4ArgsView) Oldname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Newname reads field newname.
+// Newname returns field newname.
 func (v Rename4ArgsView) Newname() Component4 {
 	off := codec.SkipOpaque(v, 0)
 	return Component4(codec.ViewOpaque(v, off))
 }
 
-// Rename4ResokView reads Rename4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Rename4Resok; see package xdr.
+// Rename4ResokView reads the fields of Rename4Resok from its encoding. Convert only bytes that begin with a
+// checked Rename4Resok; see package xdr.
 type Rename4ResokView []byte
 
-// SourceCinfo reads field source_cinfo.
+// SourceCinfo returns field source_cinfo.
 func (v Rename4ResokView) SourceCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// TargetCinfo reads field target_cinfo.
+// TargetCinfo returns field target_cinfo.
 func (v Rename4ResokView) TargetCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[20:40:40])
 }
 
-// Rename4ResView reads Rename4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Rename4Res; see package xdr.
+// Rename4ResView reads the fields of Rename4Res from its encoding. Convert only bytes that begin with a
+// checked Rename4Res; see package xdr.
 type Rename4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Rename4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1693,82 +1693,82 @@ func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	return x, false
 }
 
-// Renew4ArgsView reads Renew4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Renew4Args; see package xdr.
+// Renew4ArgsView reads the fields of Renew4Args from its encoding. Convert only bytes that begin with a
+// checked Renew4Args; see package xdr.
 type Renew4ArgsView []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v Renew4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Renew4ResView reads Renew4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Renew4Res; see package xdr.
+// Renew4ResView reads the fields of Renew4Res from its encoding. Convert only bytes that begin with a
+// checked Renew4Res; see package xdr.
 type Renew4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Renew4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Restorefh4ResView reads Restorefh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Restorefh4Res; see package xdr.
+// Restorefh4ResView reads the fields of Restorefh4Res from its encoding. Convert only bytes that begin with a
+// checked Restorefh4Res; see package xdr.
 type Restorefh4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Restorefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Savefh4ResView reads Savefh4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Savefh4Res; see package xdr.
+// Savefh4ResView reads the fields of Savefh4Res from its encoding. Convert only bytes that begin with a
+// checked Savefh4Res; see package xdr.
 type Savefh4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Savefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Secinfo4ArgsView reads Secinfo4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Secinfo4Args; see package xdr.
+// Secinfo4ArgsView reads the fields of Secinfo4Args from its encoding. Convert only bytes that begin with a
+// checked Secinfo4Args; see package xdr.
 type Secinfo4ArgsView []byte
 
-// Name reads field name.
+// Name returns field name.
 func (v Secinfo4ArgsView) Name() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// RpcsecGSSInfoView reads RpcsecGSSInfo field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked RpcsecGSSInfo; see package xdr.
+// RpcsecGSSInfoView reads the fields of RpcsecGSSInfo from its encoding. Convert only bytes that begin with a
+// checked RpcsecGSSInfo; see package xdr.
 type RpcsecGSSInfoView []byte
 
-// Oid reads field oid.
+// Oid returns field oid.
 func (v RpcsecGSSInfoView) Oid() SecOid4 {
 	return SecOid4(codec.ViewOpaque(v, 0))
 }
 
-// Qop reads field qop.
+// Qop returns field qop.
 func (v RpcsecGSSInfoView) Qop() Qop4 {
 	off := codec.SkipOpaque(v, 0)
 	return Qop4(codec.Uint32(v, off))
 }
 
-// Service reads field service.
+// Service returns field service.
 func (v RpcsecGSSInfoView) Service() RPCGSSSvcT {
 	off := codec.SkipOpaque(v, 0)
 	return RPCGSSSvcT(codec.Uint32(v, off+4))
 }
 
-// Secinfo4View reads Secinfo4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Secinfo4; see package xdr.
+// Secinfo4View reads the fields of Secinfo4 from its encoding. Convert only bytes that begin with a
+// checked Secinfo4; see package xdr.
 type Secinfo4View []byte
 
-// Flavor reads the discriminant.
+// Flavor returns the discriminant.
 func (v Secinfo4View) Flavor() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// FlavorInfo reads the arm that is there if Flavor is RpcsecGSS.
+// FlavorInfo returns the arm that is selected if Flavor is RpcsecGSS.
 func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 	switch v.Flavor() {
 	case RpcsecGSS:
@@ -1777,16 +1777,16 @@ func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 	return x, false
 }
 
-// Secinfo4ResView reads Secinfo4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Secinfo4Res; see package xdr.
+// Secinfo4ResView reads the fields of Secinfo4Res from its encoding. Convert only bytes that begin with a
+// checked Secinfo4Res; see package xdr.
 type Secinfo4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Secinfo4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1804,30 +1804,30 @@ func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	return x, false
 }
 
-// Setattr4ArgsView reads Setattr4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Setattr4Args; see package xdr.
+// Setattr4ArgsView reads the fields of Setattr4Args from its encoding. Convert only bytes that begin with a
+// checked Setattr4Args; see package xdr.
 type Setattr4ArgsView []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v Setattr4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// ObjAttributes reads field obj_attributes.
+// ObjAttributes returns field obj_attributes.
 func (v Setattr4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[16:])
 }
 
-// Setattr4ResView reads Setattr4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Setattr4Res; see package xdr.
+// Setattr4ResView reads the fields of Setattr4Res from its encoding. Convert only bytes that begin with a
+// checked Setattr4Res; see package xdr.
 type Setattr4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Setattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Attrsset reads field attrsset.
+// Attrsset returns field attrsset.
 func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		n := int(codec.Uint32(v, 4))
@@ -1840,52 +1840,52 @@ func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Setclientid4ArgsView reads Setclientid4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Setclientid4Args; see package xdr.
+// Setclientid4ArgsView reads the fields of Setclientid4Args from its encoding. Convert only bytes that begin with a
+// checked Setclientid4Args; see package xdr.
 type Setclientid4ArgsView []byte
 
-// Client reads field client.
+// Client returns field client.
 func (v Setclientid4ArgsView) Client() NFSClientID4View {
 	return NFSClientID4View(v[0:])
 }
 
-// Callback reads field callback.
+// Callback returns field callback.
 func (v Setclientid4ArgsView) Callback() CbClient4View {
 	off := codec.SkipOpaque(v, 8)
 	return CbClient4View(v[off:])
 }
 
-// CallbackIdent reads field callback_ident.
+// CallbackIdent returns field callback_ident.
 func (v Setclientid4ArgsView) CallbackIdent() uint32 {
 	off := codec.SkipOpaque(v, 8)
 	off = codec.SkipOpaque(v, codec.SkipOpaque(v, off+4))
 	return codec.Uint32(v, off)
 }
 
-// Setclientid4ResokView reads Setclientid4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Setclientid4Resok; see package xdr.
+// Setclientid4ResokView reads the fields of Setclientid4Resok from its encoding. Convert only bytes that begin with a
+// checked Setclientid4Resok; see package xdr.
 type Setclientid4ResokView []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v Setclientid4ResokView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// SetclientidConfirm reads field setclientid_confirm.
+// SetclientidConfirm returns field setclientid_confirm.
 func (v Setclientid4ResokView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Setclientid4ResView reads Setclientid4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Setclientid4Res; see package xdr.
+// Setclientid4ResView reads the fields of Setclientid4Res from its encoding. Convert only bytes that begin with a
+// checked Setclientid4Res; see package xdr.
 type Setclientid4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Setclientid4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Setclientid4ResView) Resok4() (x Setclientid4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -1894,7 +1894,7 @@ func (v Setclientid4ResView) Resok4() (x Setclientid4ResokView, ok bool) {
 	return x, false
 }
 
-// ClientUsing reads the arm that is there if Status is Nfsstat4ErrClidInuse.
+// ClientUsing returns the arm that is selected if Status is Nfsstat4ErrClidInuse.
 func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	switch v.Status() {
 	case Nfsstat4ErrClidInuse:
@@ -1903,100 +1903,100 @@ func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	return x, false
 }
 
-// SetclientidConfirm4ArgsView reads SetclientidConfirm4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SetclientidConfirm4Args; see package xdr.
+// SetclientidConfirm4ArgsView reads the fields of SetclientidConfirm4Args from its encoding. Convert only bytes that begin with a
+// checked SetclientidConfirm4Args; see package xdr.
 type SetclientidConfirm4ArgsView []byte
 
-// Clientid reads field clientid.
+// Clientid returns field clientid.
 func (v SetclientidConfirm4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// SetclientidConfirm reads field setclientid_confirm.
+// SetclientidConfirm returns field setclientid_confirm.
 func (v SetclientidConfirm4ArgsView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// SetclientidConfirm4ResView reads SetclientidConfirm4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked SetclientidConfirm4Res; see package xdr.
+// SetclientidConfirm4ResView reads the fields of SetclientidConfirm4Res from its encoding. Convert only bytes that begin with a
+// checked SetclientidConfirm4Res; see package xdr.
 type SetclientidConfirm4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Verify4ArgsView reads Verify4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Verify4Args; see package xdr.
+// Verify4ArgsView reads the fields of Verify4Args from its encoding. Convert only bytes that begin with a
+// checked Verify4Args; see package xdr.
 type Verify4ArgsView []byte
 
-// ObjAttributes reads field obj_attributes.
+// ObjAttributes returns field obj_attributes.
 func (v Verify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Verify4ResView reads Verify4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Verify4Res; see package xdr.
+// Verify4ResView reads the fields of Verify4Res from its encoding. Convert only bytes that begin with a
+// checked Verify4Res; see package xdr.
 type Verify4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Verify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Write4ArgsView reads Write4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Write4Args; see package xdr.
+// Write4ArgsView reads the fields of Write4Args from its encoding. Convert only bytes that begin with a
+// checked Write4Args; see package xdr.
 type Write4ArgsView []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v Write4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v Write4ArgsView) Offset() Offset4 {
 	return Offset4(codec.Uint64(v, 16))
 }
 
-// Stable reads field stable.
+// Stable returns field stable.
 func (v Write4ArgsView) Stable() StableHow4 {
 	return StableHow4(codec.Uint32(v, 24))
 }
 
-// Data reads field data.
+// Data returns field data.
 func (v Write4ArgsView) Data() []byte {
 	return codec.ViewOpaque(v, 28)
 }
 
-// Write4ResokView reads Write4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Write4Resok; see package xdr.
+// Write4ResokView reads the fields of Write4Resok from its encoding. Convert only bytes that begin with a
+// checked Write4Resok; see package xdr.
 type Write4ResokView []byte
 
-// Count reads field count.
+// Count returns field count.
 func (v Write4ResokView) Count() Count4 {
 	return Count4(codec.Uint32(v, 0))
 }
 
-// Committed reads field committed.
+// Committed returns field committed.
 func (v Write4ResokView) Committed() StableHow4 {
 	return StableHow4(codec.Uint32(v, 4))
 }
 
-// Writeverf reads field writeverf.
+// Writeverf returns field writeverf.
 func (v Write4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Write4ResView reads Write4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Write4Res; see package xdr.
+// Write4ResView reads the fields of Write4Res from its encoding. Convert only bytes that begin with a
+// checked Write4Res; see package xdr.
 type Write4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v Write4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -2005,43 +2005,43 @@ func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	return x, false
 }
 
-// ReleaseLockowner4ArgsView reads ReleaseLockowner4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReleaseLockowner4Args; see package xdr.
+// ReleaseLockowner4ArgsView reads the fields of ReleaseLockowner4Args from its encoding. Convert only bytes that begin with a
+// checked ReleaseLockowner4Args; see package xdr.
 type ReleaseLockowner4ArgsView []byte
 
-// LockOwner reads field lock_owner.
+// LockOwner returns field lock_owner.
 func (v ReleaseLockowner4ArgsView) LockOwner() LockOwner4View {
 	return LockOwner4View(v[0:])
 }
 
-// ReleaseLockowner4ResView reads ReleaseLockowner4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReleaseLockowner4Res; see package xdr.
+// ReleaseLockowner4ResView reads the fields of ReleaseLockowner4Res from its encoding. Convert only bytes that begin with a
+// checked ReleaseLockowner4Res; see package xdr.
 type ReleaseLockowner4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Illegal4ResView reads Illegal4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Illegal4Res; see package xdr.
+// Illegal4ResView reads the fields of Illegal4Res from its encoding. Convert only bytes that begin with a
+// checked Illegal4Res; see package xdr.
 type Illegal4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Illegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// NFSArgop4View reads NFSArgop4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSArgop4; see package xdr.
+// NFSArgop4View reads the fields of NFSArgop4 from its encoding. Convert only bytes that begin with a
+// checked NFSArgop4; see package xdr.
 type NFSArgop4View []byte
 
-// Argop reads the discriminant.
+// Argop returns the discriminant.
 func (v NFSArgop4View) Argop() NFSOpnum4 {
 	return NFSOpnum4(codec.Uint32(v, 0))
 }
 
-// Opaccess reads the arm that is there if Argop is NFSOpnum4Access.
+// Opaccess returns the arm that is selected if Argop is NFSOpnum4Access.
 func (v NFSArgop4View) Opaccess() (x Access4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Access:
@@ -2050,7 +2050,7 @@ func (v NFSArgop4View) Opaccess() (x Access4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opclose reads the arm that is there if Argop is NFSOpnum4Close.
+// Opclose returns the arm that is selected if Argop is NFSOpnum4Close.
 func (v NFSArgop4View) Opclose() (x Close4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Close:
@@ -2059,7 +2059,7 @@ func (v NFSArgop4View) Opclose() (x Close4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opcommit reads the arm that is there if Argop is NFSOpnum4Commit.
+// Opcommit returns the arm that is selected if Argop is NFSOpnum4Commit.
 func (v NFSArgop4View) Opcommit() (x Commit4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Commit:
@@ -2068,7 +2068,7 @@ func (v NFSArgop4View) Opcommit() (x Commit4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opcreate reads the arm that is there if Argop is NFSOpnum4Create.
+// Opcreate returns the arm that is selected if Argop is NFSOpnum4Create.
 func (v NFSArgop4View) Opcreate() (x Create4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Create:
@@ -2077,7 +2077,7 @@ func (v NFSArgop4View) Opcreate() (x Create4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opdelegpurge reads the arm that is there if Argop is NFSOpnum4Delegpurge.
+// Opdelegpurge returns the arm that is selected if Argop is NFSOpnum4Delegpurge.
 func (v NFSArgop4View) Opdelegpurge() (x Delegpurge4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Delegpurge:
@@ -2086,7 +2086,7 @@ func (v NFSArgop4View) Opdelegpurge() (x Delegpurge4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opdelegreturn reads the arm that is there if Argop is NFSOpnum4Delegreturn.
+// Opdelegreturn returns the arm that is selected if Argop is NFSOpnum4Delegreturn.
 func (v NFSArgop4View) Opdelegreturn() (x Delegreturn4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Delegreturn:
@@ -2095,7 +2095,7 @@ func (v NFSArgop4View) Opdelegreturn() (x Delegreturn4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opgetattr reads the arm that is there if Argop is NFSOpnum4Getattr.
+// Opgetattr returns the arm that is selected if Argop is NFSOpnum4Getattr.
 func (v NFSArgop4View) Opgetattr() (x Getattr4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Getattr:
@@ -2104,7 +2104,7 @@ func (v NFSArgop4View) Opgetattr() (x Getattr4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oplink reads the arm that is there if Argop is NFSOpnum4Link.
+// Oplink returns the arm that is selected if Argop is NFSOpnum4Link.
 func (v NFSArgop4View) Oplink() (x Link4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Link:
@@ -2113,7 +2113,7 @@ func (v NFSArgop4View) Oplink() (x Link4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oplock reads the arm that is there if Argop is NFSOpnum4Lock.
+// Oplock returns the arm that is selected if Argop is NFSOpnum4Lock.
 func (v NFSArgop4View) Oplock() (x Lock4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Lock:
@@ -2122,7 +2122,7 @@ func (v NFSArgop4View) Oplock() (x Lock4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oplockt reads the arm that is there if Argop is NFSOpnum4Lockt.
+// Oplockt returns the arm that is selected if Argop is NFSOpnum4Lockt.
 func (v NFSArgop4View) Oplockt() (x Lockt4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Lockt:
@@ -2131,7 +2131,7 @@ func (v NFSArgop4View) Oplockt() (x Lockt4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oplocku reads the arm that is there if Argop is NFSOpnum4Locku.
+// Oplocku returns the arm that is selected if Argop is NFSOpnum4Locku.
 func (v NFSArgop4View) Oplocku() (x Locku4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Locku:
@@ -2140,7 +2140,7 @@ func (v NFSArgop4View) Oplocku() (x Locku4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oplookup reads the arm that is there if Argop is NFSOpnum4Lookup.
+// Oplookup returns the arm that is selected if Argop is NFSOpnum4Lookup.
 func (v NFSArgop4View) Oplookup() (x Lookup4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Lookup:
@@ -2149,7 +2149,7 @@ func (v NFSArgop4View) Oplookup() (x Lookup4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opnverify reads the arm that is there if Argop is NFSOpnum4Nverify.
+// Opnverify returns the arm that is selected if Argop is NFSOpnum4Nverify.
 func (v NFSArgop4View) Opnverify() (x Nverify4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Nverify:
@@ -2158,7 +2158,7 @@ func (v NFSArgop4View) Opnverify() (x Nverify4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opopen reads the arm that is there if Argop is NFSOpnum4Open.
+// Opopen returns the arm that is selected if Argop is NFSOpnum4Open.
 func (v NFSArgop4View) Opopen() (x Open4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Open:
@@ -2167,7 +2167,7 @@ func (v NFSArgop4View) Opopen() (x Open4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opopenattr reads the arm that is there if Argop is NFSOpnum4Openattr.
+// Opopenattr returns the arm that is selected if Argop is NFSOpnum4Openattr.
 func (v NFSArgop4View) Opopenattr() (x Openattr4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Openattr:
@@ -2176,7 +2176,7 @@ func (v NFSArgop4View) Opopenattr() (x Openattr4ArgsView, ok bool) {
 	return x, false
 }
 
-// OpopenConfirm reads the arm that is there if Argop is NFSOpnum4OpenConfirm.
+// OpopenConfirm returns the arm that is selected if Argop is NFSOpnum4OpenConfirm.
 func (v NFSArgop4View) OpopenConfirm() (x OpenConfirm4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpenConfirm:
@@ -2185,7 +2185,7 @@ func (v NFSArgop4View) OpopenConfirm() (x OpenConfirm4ArgsView, ok bool) {
 	return x, false
 }
 
-// OpopenDowngrade reads the arm that is there if Argop is NFSOpnum4OpenDowngrade.
+// OpopenDowngrade returns the arm that is selected if Argop is NFSOpnum4OpenDowngrade.
 func (v NFSArgop4View) OpopenDowngrade() (x OpenDowngrade4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4OpenDowngrade:
@@ -2194,7 +2194,7 @@ func (v NFSArgop4View) OpopenDowngrade() (x OpenDowngrade4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opputfh reads the arm that is there if Argop is NFSOpnum4Putfh.
+// Opputfh returns the arm that is selected if Argop is NFSOpnum4Putfh.
 func (v NFSArgop4View) Opputfh() (x Putfh4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Putfh:
@@ -2203,7 +2203,7 @@ func (v NFSArgop4View) Opputfh() (x Putfh4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opread reads the arm that is there if Argop is NFSOpnum4Read.
+// Opread returns the arm that is selected if Argop is NFSOpnum4Read.
 func (v NFSArgop4View) Opread() (x Read4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Read:
@@ -2212,7 +2212,7 @@ func (v NFSArgop4View) Opread() (x Read4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opreaddir reads the arm that is there if Argop is NFSOpnum4Readdir.
+// Opreaddir returns the arm that is selected if Argop is NFSOpnum4Readdir.
 func (v NFSArgop4View) Opreaddir() (x Readdir4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Readdir:
@@ -2221,7 +2221,7 @@ func (v NFSArgop4View) Opreaddir() (x Readdir4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opremove reads the arm that is there if Argop is NFSOpnum4Remove.
+// Opremove returns the arm that is selected if Argop is NFSOpnum4Remove.
 func (v NFSArgop4View) Opremove() (x Remove4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Remove:
@@ -2230,7 +2230,7 @@ func (v NFSArgop4View) Opremove() (x Remove4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oprename reads the arm that is there if Argop is NFSOpnum4Rename.
+// Oprename returns the arm that is selected if Argop is NFSOpnum4Rename.
 func (v NFSArgop4View) Oprename() (x Rename4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Rename:
@@ -2239,7 +2239,7 @@ func (v NFSArgop4View) Oprename() (x Rename4ArgsView, ok bool) {
 	return x, false
 }
 
-// Oprenew reads the arm that is there if Argop is NFSOpnum4Renew.
+// Oprenew returns the arm that is selected if Argop is NFSOpnum4Renew.
 func (v NFSArgop4View) Oprenew() (x Renew4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Renew:
@@ -2248,7 +2248,7 @@ func (v NFSArgop4View) Oprenew() (x Renew4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opsecinfo reads the arm that is there if Argop is NFSOpnum4Secinfo.
+// Opsecinfo returns the arm that is selected if Argop is NFSOpnum4Secinfo.
 func (v NFSArgop4View) Opsecinfo() (x Secinfo4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Secinfo:
@@ -2257,7 +2257,7 @@ func (v NFSArgop4View) Opsecinfo() (x Secinfo4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opsetattr reads the arm that is there if Argop is NFSOpnum4Setattr.
+// Opsetattr returns the arm that is selected if Argop is NFSOpnum4Setattr.
 func (v NFSArgop4View) Opsetattr() (x Setattr4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Setattr:
@@ -2266,7 +2266,7 @@ func (v NFSArgop4View) Opsetattr() (x Setattr4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opsetclientid reads the arm that is there if Argop is NFSOpnum4Setclientid.
+// Opsetclientid returns the arm that is selected if Argop is NFSOpnum4Setclientid.
 func (v NFSArgop4View) Opsetclientid() (x Setclientid4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Setclientid:
@@ -2275,7 +2275,7 @@ func (v NFSArgop4View) Opsetclientid() (x Setclientid4ArgsView, ok bool) {
 	return x, false
 }
 
-// OpsetclientidConfirm reads the arm that is there if Argop is NFSOpnum4SetclientidConfirm.
+// OpsetclientidConfirm returns the arm that is selected if Argop is NFSOpnum4SetclientidConfirm.
 func (v NFSArgop4View) OpsetclientidConfirm() (x SetclientidConfirm4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4SetclientidConfirm:
@@ -2284,7 +2284,7 @@ func (v NFSArgop4View) OpsetclientidConfirm() (x SetclientidConfirm4ArgsView, ok
 	return x, false
 }
 
-// Opverify reads the arm that is there if Argop is NFSOpnum4Verify.
+// Opverify returns the arm that is selected if Argop is NFSOpnum4Verify.
 func (v NFSArgop4View) Opverify() (x Verify4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Verify:
@@ -2293,7 +2293,7 @@ func (v NFSArgop4View) Opverify() (x Verify4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opwrite reads the arm that is there if Argop is NFSOpnum4Write.
+// Opwrite returns the arm that is selected if Argop is NFSOpnum4Write.
 func (v NFSArgop4View) Opwrite() (x Write4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4Write:
@@ -2302,7 +2302,7 @@ func (v NFSArgop4View) Opwrite() (x Write4ArgsView, ok bool) {
 	return x, false
 }
 
-// OpreleaseLockowner reads the arm that is there if Argop is NFSOpnum4ReleaseLockowner.
+// OpreleaseLockowner returns the arm that is selected if Argop is NFSOpnum4ReleaseLockowner.
 func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok bool) {
 	switch v.Argop() {
 	case NFSOpnum4ReleaseLockowner:
@@ -2311,16 +2311,16 @@ func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok boo
 	return x, false
 }
 
-// NFSResop4View reads NFSResop4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSResop4; see package xdr.
+// NFSResop4View reads the fields of NFSResop4 from its encoding. Convert only bytes that begin with a
+// checked NFSResop4; see package xdr.
 type NFSResop4View []byte
 
-// Resop reads the discriminant.
+// Resop returns the discriminant.
 func (v NFSResop4View) Resop() NFSOpnum4 {
 	return NFSOpnum4(codec.Uint32(v, 0))
 }
 
-// Opaccess reads the arm that is there if Resop is NFSOpnum4Access.
+// Opaccess returns the arm that is selected if Resop is NFSOpnum4Access.
 func (v NFSResop4View) Opaccess() (x Access4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Access:
@@ -2329,7 +2329,7 @@ func (v NFSResop4View) Opaccess() (x Access4ResView, ok bool) {
 	return x, false
 }
 
-// Opclose reads the arm that is there if Resop is NFSOpnum4Close.
+// Opclose returns the arm that is selected if Resop is NFSOpnum4Close.
 func (v NFSResop4View) Opclose() (x Close4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Close:
@@ -2338,7 +2338,7 @@ func (v NFSResop4View) Opclose() (x Close4ResView, ok bool) {
 	return x, false
 }
 
-// Opcommit reads the arm that is there if Resop is NFSOpnum4Commit.
+// Opcommit returns the arm that is selected if Resop is NFSOpnum4Commit.
 func (v NFSResop4View) Opcommit() (x Commit4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Commit:
@@ -2347,7 +2347,7 @@ func (v NFSResop4View) Opcommit() (x Commit4ResView, ok bool) {
 	return x, false
 }
 
-// Opcreate reads the arm that is there if Resop is NFSOpnum4Create.
+// Opcreate returns the arm that is selected if Resop is NFSOpnum4Create.
 func (v NFSResop4View) Opcreate() (x Create4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Create:
@@ -2356,7 +2356,7 @@ func (v NFSResop4View) Opcreate() (x Create4ResView, ok bool) {
 	return x, false
 }
 
-// Opdelegpurge reads the arm that is there if Resop is NFSOpnum4Delegpurge.
+// Opdelegpurge returns the arm that is selected if Resop is NFSOpnum4Delegpurge.
 func (v NFSResop4View) Opdelegpurge() (x Delegpurge4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Delegpurge:
@@ -2365,7 +2365,7 @@ func (v NFSResop4View) Opdelegpurge() (x Delegpurge4ResView, ok bool) {
 	return x, false
 }
 
-// Opdelegreturn reads the arm that is there if Resop is NFSOpnum4Delegreturn.
+// Opdelegreturn returns the arm that is selected if Resop is NFSOpnum4Delegreturn.
 func (v NFSResop4View) Opdelegreturn() (x Delegreturn4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Delegreturn:
@@ -2374,7 +2374,7 @@ func (v NFSResop4View) Opdelegreturn() (x Delegreturn4ResView, ok bool) {
 	return x, false
 }
 
-// Opgetattr reads the arm that is there if Resop is NFSOpnum4Getattr.
+// Opgetattr returns the arm that is selected if Resop is NFSOpnum4Getattr.
 func (v NFSResop4View) Opgetattr() (x Getattr4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Getattr:
@@ -2383,7 +2383,7 @@ func (v NFSResop4View) Opgetattr() (x Getattr4ResView, ok bool) {
 	return x, false
 }
 
-// Opgetfh reads the arm that is there if Resop is NFSOpnum4Getfh.
+// Opgetfh returns the arm that is selected if Resop is NFSOpnum4Getfh.
 func (v NFSResop4View) Opgetfh() (x Getfh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Getfh:
@@ -2392,7 +2392,7 @@ func (v NFSResop4View) Opgetfh() (x Getfh4ResView, ok bool) {
 	return x, false
 }
 
-// Oplink reads the arm that is there if Resop is NFSOpnum4Link.
+// Oplink returns the arm that is selected if Resop is NFSOpnum4Link.
 func (v NFSResop4View) Oplink() (x Link4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Link:
@@ -2401,7 +2401,7 @@ func (v NFSResop4View) Oplink() (x Link4ResView, ok bool) {
 	return x, false
 }
 
-// Oplock reads the arm that is there if Resop is NFSOpnum4Lock.
+// Oplock returns the arm that is selected if Resop is NFSOpnum4Lock.
 func (v NFSResop4View) Oplock() (x Lock4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Lock:
@@ -2410,7 +2410,7 @@ func (v NFSResop4View) Oplock() (x Lock4ResView, ok bool) {
 	return x, false
 }
 
-// Oplockt reads the arm that is there if Resop is NFSOpnum4Lockt.
+// Oplockt returns the arm that is selected if Resop is NFSOpnum4Lockt.
 func (v NFSResop4View) Oplockt() (x Lockt4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Lockt:
@@ -2419,7 +2419,7 @@ func (v NFSResop4View) Oplockt() (x Lockt4ResView, ok bool) {
 	return x, false
 }
 
-// Oplocku reads the arm that is there if Resop is NFSOpnum4Locku.
+// Oplocku returns the arm that is selected if Resop is NFSOpnum4Locku.
 func (v NFSResop4View) Oplocku() (x Locku4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Locku:
@@ -2428,7 +2428,7 @@ func (v NFSResop4View) Oplocku() (x Locku4ResView, ok bool) {
 	return x, false
 }
 
-// Oplookup reads the arm that is there if Resop is NFSOpnum4Lookup.
+// Oplookup returns the arm that is selected if Resop is NFSOpnum4Lookup.
 func (v NFSResop4View) Oplookup() (x Lookup4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Lookup:
@@ -2437,7 +2437,7 @@ func (v NFSResop4View) Oplookup() (x Lookup4ResView, ok bool) {
 	return x, false
 }
 
-// Oplookupp reads the arm that is there if Resop is NFSOpnum4Lookupp.
+// Oplookupp returns the arm that is selected if Resop is NFSOpnum4Lookupp.
 func (v NFSResop4View) Oplookupp() (x Lookupp4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Lookupp:
@@ -2446,7 +2446,7 @@ func (v NFSResop4View) Oplookupp() (x Lookupp4ResView, ok bool) {
 	return x, false
 }
 
-// Opnverify reads the arm that is there if Resop is NFSOpnum4Nverify.
+// Opnverify returns the arm that is selected if Resop is NFSOpnum4Nverify.
 func (v NFSResop4View) Opnverify() (x Nverify4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Nverify:
@@ -2455,7 +2455,7 @@ func (v NFSResop4View) Opnverify() (x Nverify4ResView, ok bool) {
 	return x, false
 }
 
-// Opopen reads the arm that is there if Resop is NFSOpnum4Open.
+// Opopen returns the arm that is selected if Resop is NFSOpnum4Open.
 func (v NFSResop4View) Opopen() (x Open4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Open:
@@ -2464,7 +2464,7 @@ func (v NFSResop4View) Opopen() (x Open4ResView, ok bool) {
 	return x, false
 }
 
-// Opopenattr reads the arm that is there if Resop is NFSOpnum4Openattr.
+// Opopenattr returns the arm that is selected if Resop is NFSOpnum4Openattr.
 func (v NFSResop4View) Opopenattr() (x Openattr4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Openattr:
@@ -2473,7 +2473,7 @@ func (v NFSResop4View) Opopenattr() (x Openattr4ResView, ok bool) {
 	return x, false
 }
 
-// OpopenConfirm reads the arm that is there if Resop is NFSOpnum4OpenConfirm.
+// OpopenConfirm returns the arm that is selected if Resop is NFSOpnum4OpenConfirm.
 func (v NFSResop4View) OpopenConfirm() (x OpenConfirm4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpenConfirm:
@@ -2482,7 +2482,7 @@ func (v NFSResop4View) OpopenConfirm() (x OpenConfirm4ResView, ok bool) {
 	return x, false
 }
 
-// OpopenDowngrade reads the arm that is there if Resop is NFSOpnum4OpenDowngrade.
+// OpopenDowngrade returns the arm that is selected if Resop is NFSOpnum4OpenDowngrade.
 func (v NFSResop4View) OpopenDowngrade() (x OpenDowngrade4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4OpenDowngrade:
@@ -2491,7 +2491,7 @@ func (v NFSResop4View) OpopenDowngrade() (x OpenDowngrade4ResView, ok bool) {
 	return x, false
 }
 
-// Opputfh reads the arm that is there if Resop is NFSOpnum4Putfh.
+// Opputfh returns the arm that is selected if Resop is NFSOpnum4Putfh.
 func (v NFSResop4View) Opputfh() (x Putfh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Putfh:
@@ -2500,7 +2500,7 @@ func (v NFSResop4View) Opputfh() (x Putfh4ResView, ok bool) {
 	return x, false
 }
 
-// Opputpubfh reads the arm that is there if Resop is NFSOpnum4Putpubfh.
+// Opputpubfh returns the arm that is selected if Resop is NFSOpnum4Putpubfh.
 func (v NFSResop4View) Opputpubfh() (x Putpubfh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Putpubfh:
@@ -2509,7 +2509,7 @@ func (v NFSResop4View) Opputpubfh() (x Putpubfh4ResView, ok bool) {
 	return x, false
 }
 
-// Opputrootfh reads the arm that is there if Resop is NFSOpnum4Putrootfh.
+// Opputrootfh returns the arm that is selected if Resop is NFSOpnum4Putrootfh.
 func (v NFSResop4View) Opputrootfh() (x Putrootfh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Putrootfh:
@@ -2518,7 +2518,7 @@ func (v NFSResop4View) Opputrootfh() (x Putrootfh4ResView, ok bool) {
 	return x, false
 }
 
-// Opread reads the arm that is there if Resop is NFSOpnum4Read.
+// Opread returns the arm that is selected if Resop is NFSOpnum4Read.
 func (v NFSResop4View) Opread() (x Read4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Read:
@@ -2527,7 +2527,7 @@ func (v NFSResop4View) Opread() (x Read4ResView, ok bool) {
 	return x, false
 }
 
-// Opreaddir reads the arm that is there if Resop is NFSOpnum4Readdir.
+// Opreaddir returns the arm that is selected if Resop is NFSOpnum4Readdir.
 func (v NFSResop4View) Opreaddir() (x Readdir4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Readdir:
@@ -2536,7 +2536,7 @@ func (v NFSResop4View) Opreaddir() (x Readdir4ResView, ok bool) {
 	return x, false
 }
 
-// Opreadlink reads the arm that is there if Resop is NFSOpnum4Readlink.
+// Opreadlink returns the arm that is selected if Resop is NFSOpnum4Readlink.
 func (v NFSResop4View) Opreadlink() (x Readlink4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Readlink:
@@ -2545,7 +2545,7 @@ func (v NFSResop4View) Opreadlink() (x Readlink4ResView, ok bool) {
 	return x, false
 }
 
-// Opremove reads the arm that is there if Resop is NFSOpnum4Remove.
+// Opremove returns the arm that is selected if Resop is NFSOpnum4Remove.
 func (v NFSResop4View) Opremove() (x Remove4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Remove:
@@ -2554,7 +2554,7 @@ func (v NFSResop4View) Opremove() (x Remove4ResView, ok bool) {
 	return x, false
 }
 
-// Oprename reads the arm that is there if Resop is NFSOpnum4Rename.
+// Oprename returns the arm that is selected if Resop is NFSOpnum4Rename.
 func (v NFSResop4View) Oprename() (x Rename4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Rename:
@@ -2563,7 +2563,7 @@ func (v NFSResop4View) Oprename() (x Rename4ResView, ok bool) {
 	return x, false
 }
 
-// Oprenew reads the arm that is there if Resop is NFSOpnum4Renew.
+// Oprenew returns the arm that is selected if Resop is NFSOpnum4Renew.
 func (v NFSResop4View) Oprenew() (x Renew4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Renew:
@@ -2572,7 +2572,7 @@ func (v NFSResop4View) Oprenew() (x Renew4ResView, ok bool) {
 	return x, false
 }
 
-// Oprestorefh reads the arm that is there if Resop is NFSOpnum4Restorefh.
+// Oprestorefh returns the arm that is selected if Resop is NFSOpnum4Restorefh.
 func (v NFSResop4View) Oprestorefh() (x Restorefh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Restorefh:
@@ -2581,7 +2581,7 @@ func (v NFSResop4View) Oprestorefh() (x Restorefh4ResView, ok bool) {
 	return x, false
 }
 
-// Opsavefh reads the arm that is there if Resop is NFSOpnum4Savefh.
+// Opsavefh returns the arm that is selected if Resop is NFSOpnum4Savefh.
 func (v NFSResop4View) Opsavefh() (x Savefh4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Savefh:
@@ -2590,7 +2590,7 @@ func (v NFSResop4View) Opsavefh() (x Savefh4ResView, ok bool) {
 	return x, false
 }
 
-// Opsecinfo reads the arm that is there if Resop is NFSOpnum4Secinfo.
+// Opsecinfo returns the arm that is selected if Resop is NFSOpnum4Secinfo.
 func (v NFSResop4View) Opsecinfo() (x Secinfo4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Secinfo:
@@ -2599,7 +2599,7 @@ func (v NFSResop4View) Opsecinfo() (x Secinfo4ResView, ok bool) {
 	return x, false
 }
 
-// Opsetattr reads the arm that is there if Resop is NFSOpnum4Setattr.
+// Opsetattr returns the arm that is selected if Resop is NFSOpnum4Setattr.
 func (v NFSResop4View) Opsetattr() (x Setattr4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Setattr:
@@ -2608,7 +2608,7 @@ func (v NFSResop4View) Opsetattr() (x Setattr4ResView, ok bool) {
 	return x, false
 }
 
-// Opsetclientid reads the arm that is there if Resop is NFSOpnum4Setclientid.
+// Opsetclientid returns the arm that is selected if Resop is NFSOpnum4Setclientid.
 func (v NFSResop4View) Opsetclientid() (x Setclientid4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Setclientid:
@@ -2617,7 +2617,7 @@ func (v NFSResop4View) Opsetclientid() (x Setclientid4ResView, ok bool) {
 	return x, false
 }
 
-// OpsetclientidConfirm reads the arm that is there if Resop is NFSOpnum4SetclientidConfirm.
+// OpsetclientidConfirm returns the arm that is selected if Resop is NFSOpnum4SetclientidConfirm.
 func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidConfirm4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4SetclientidConfirm:
@@ -2626,7 +2626,7 @@ func (v NFSResop4View) OpsetclientidConfirm() (x SetclientidConfirm4ResView, ok 
 	return x, false
 }
 
-// Opverify reads the arm that is there if Resop is NFSOpnum4Verify.
+// Opverify returns the arm that is selected if Resop is NFSOpnum4Verify.
 func (v NFSResop4View) Opverify() (x Verify4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Verify:
@@ -2635,7 +2635,7 @@ func (v NFSResop4View) Opverify() (x Verify4ResView, ok bool) {
 	return x, false
 }
 
-// Opwrite reads the arm that is there if Resop is NFSOpnum4Write.
+// Opwrite returns the arm that is selected if Resop is NFSOpnum4Write.
 func (v NFSResop4View) Opwrite() (x Write4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Write:
@@ -2644,7 +2644,7 @@ func (v NFSResop4View) Opwrite() (x Write4ResView, ok bool) {
 	return x, false
 }
 
-// OpreleaseLockowner reads the arm that is there if Resop is NFSOpnum4ReleaseLockowner.
+// OpreleaseLockowner returns the arm that is selected if Resop is NFSOpnum4ReleaseLockowner.
 func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLockowner4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4ReleaseLockowner:
@@ -2653,7 +2653,7 @@ func (v NFSResop4View) OpreleaseLockowner() (x ReleaseLockowner4ResView, ok bool
 	return x, false
 }
 
-// Opillegal reads the arm that is there if Resop is NFSOpnum4Illegal.
+// Opillegal returns the arm that is selected if Resop is NFSOpnum4Illegal.
 func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	switch v.Resop() {
 	case NFSOpnum4Illegal:
@@ -2662,22 +2662,22 @@ func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	return x, false
 }
 
-// Compound4ArgsView reads Compound4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Compound4Args; see package xdr.
+// Compound4ArgsView reads the fields of Compound4Args from its encoding. Convert only bytes that begin with a
+// checked Compound4Args; see package xdr.
 type Compound4ArgsView []byte
 
-// Tag reads field tag.
+// Tag returns field tag.
 func (v Compound4ArgsView) Tag() UTF8StrCs {
 	return UTF8StrCs(codec.ViewOpaque(v, 0))
 }
 
-// Minorversion reads field minorversion.
+// Minorversion returns field minorversion.
 func (v Compound4ArgsView) Minorversion() uint32 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint32(v, off)
 }
 
-// Argarray reads field argarray.
+// Argarray returns field argarray.
 func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	return func(yield func(int, NFSArgop4View) bool) {
 		off := codec.SkipOpaque(v, 0)
@@ -2691,21 +2691,21 @@ func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	}
 }
 
-// Compound4ResView reads Compound4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Compound4Res; see package xdr.
+// Compound4ResView reads the fields of Compound4Res from its encoding. Convert only bytes that begin with a
+// checked Compound4Res; see package xdr.
 type Compound4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v Compound4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Tag reads field tag.
+// Tag returns field tag.
 func (v Compound4ResView) Tag() UTF8StrCs {
 	return UTF8StrCs(codec.ViewOpaque(v, 4))
 }
 
-// Resarray reads field resarray.
+// Resarray returns field resarray.
 func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	return func(yield func(int, NFSResop4View) bool) {
 		off := codec.SkipOpaque(v, 4)
@@ -2719,16 +2719,16 @@ func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	}
 }
 
-// CbGetattr4ArgsView reads CbGetattr4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGetattr4Args; see package xdr.
+// CbGetattr4ArgsView reads the fields of CbGetattr4Args from its encoding. Convert only bytes that begin with a
+// checked CbGetattr4Args; see package xdr.
 type CbGetattr4ArgsView []byte
 
-// Fh reads field fh.
+// Fh returns field fh.
 func (v CbGetattr4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
-// AttrRequest reads field attr_request.
+// AttrRequest returns field attr_request.
 func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		off := codec.SkipOpaque(v, 0)
@@ -2742,25 +2742,25 @@ func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// CbGetattr4ResokView reads CbGetattr4Resok field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGetattr4Resok; see package xdr.
+// CbGetattr4ResokView reads the fields of CbGetattr4Resok from its encoding. Convert only bytes that begin with a
+// checked CbGetattr4Resok; see package xdr.
 type CbGetattr4ResokView []byte
 
-// ObjAttributes reads field obj_attributes.
+// ObjAttributes returns field obj_attributes.
 func (v CbGetattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// CbGetattr4ResView reads CbGetattr4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbGetattr4Res; see package xdr.
+// CbGetattr4ResView reads the fields of CbGetattr4Res from its encoding. Convert only bytes that begin with a
+// checked CbGetattr4Res; see package xdr.
 type CbGetattr4ResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v CbGetattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Resok4 reads the arm that is there if Status is Nfsstat4OK.
+// Resok4 returns the arm that is selected if Status is Nfsstat4OK.
 func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 	switch v.Status() {
 	case Nfsstat4OK:
@@ -2769,53 +2769,53 @@ func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 	return x, false
 }
 
-// CbRecall4ArgsView reads CbRecall4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbRecall4Args; see package xdr.
+// CbRecall4ArgsView reads the fields of CbRecall4Args from its encoding. Convert only bytes that begin with a
+// checked CbRecall4Args; see package xdr.
 type CbRecall4ArgsView []byte
 
-// Stateid reads field stateid.
+// Stateid returns field stateid.
 func (v CbRecall4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Truncate reads field truncate.
+// Truncate returns field truncate.
 func (v CbRecall4ArgsView) Truncate() bool {
 	return codec.Uint32(v, 16) != 0
 }
 
-// Fh reads field fh.
+// Fh returns field fh.
 func (v CbRecall4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 20))
 }
 
-// CbRecall4ResView reads CbRecall4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbRecall4Res; see package xdr.
+// CbRecall4ResView reads the fields of CbRecall4Res from its encoding. Convert only bytes that begin with a
+// checked CbRecall4Res; see package xdr.
 type CbRecall4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v CbRecall4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// CbIllegal4ResView reads CbIllegal4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbIllegal4Res; see package xdr.
+// CbIllegal4ResView reads the fields of CbIllegal4Res from its encoding. Convert only bytes that begin with a
+// checked CbIllegal4Res; see package xdr.
 type CbIllegal4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v CbIllegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// NFSCbArgop4View reads NFSCbArgop4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSCbArgop4; see package xdr.
+// NFSCbArgop4View reads the fields of NFSCbArgop4 from its encoding. Convert only bytes that begin with a
+// checked NFSCbArgop4; see package xdr.
 type NFSCbArgop4View []byte
 
-// Argop reads the discriminant.
+// Argop returns the discriminant.
 func (v NFSCbArgop4View) Argop() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Opcbgetattr reads the arm that is there if Argop is 3.
+// Opcbgetattr returns the arm that is selected if Argop is 3.
 func (v NFSCbArgop4View) Opcbgetattr() (x CbGetattr4ArgsView, ok bool) {
 	switch v.Argop() {
 	case 3:
@@ -2824,7 +2824,7 @@ func (v NFSCbArgop4View) Opcbgetattr() (x CbGetattr4ArgsView, ok bool) {
 	return x, false
 }
 
-// Opcbrecall reads the arm that is there if Argop is 4.
+// Opcbrecall returns the arm that is selected if Argop is 4.
 func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 	switch v.Argop() {
 	case 4:
@@ -2833,16 +2833,16 @@ func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 	return x, false
 }
 
-// NFSCbResop4View reads NFSCbResop4 field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked NFSCbResop4; see package xdr.
+// NFSCbResop4View reads the fields of NFSCbResop4 from its encoding. Convert only bytes that begin with a
+// checked NFSCbResop4; see package xdr.
 type NFSCbResop4View []byte
 
-// Resop reads the discriminant.
+// Resop returns the discriminant.
 func (v NFSCbResop4View) Resop() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Opcbgetattr reads the arm that is there if Resop is 3.
+// Opcbgetattr returns the arm that is selected if Resop is 3.
 func (v NFSCbResop4View) Opcbgetattr() (x CbGetattr4ResView, ok bool) {
 	switch v.Resop() {
 	case 3:
@@ -2851,7 +2851,7 @@ func (v NFSCbResop4View) Opcbgetattr() (x CbGetattr4ResView, ok bool) {
 	return x, false
 }
 
-// Opcbrecall reads the arm that is there if Resop is 4.
+// Opcbrecall returns the arm that is selected if Resop is 4.
 func (v NFSCbResop4View) Opcbrecall() (x CbRecall4ResView, ok bool) {
 	switch v.Resop() {
 	case 4:
@@ -2860,7 +2860,7 @@ func (v NFSCbResop4View) Opcbrecall() (x CbRecall4ResView, ok bool) {
 	return x, false
 }
 
-// Opcbillegal reads the arm that is there if Resop is 10044.
+// Opcbillegal returns the arm that is selected if Resop is 10044.
 func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	switch v.Resop() {
 	case 10044:
@@ -2869,28 +2869,28 @@ func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	return x, false
 }
 
-// CbCompound4ArgsView reads CbCompound4Args field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbCompound4Args; see package xdr.
+// CbCompound4ArgsView reads the fields of CbCompound4Args from its encoding. Convert only bytes that begin with a
+// checked CbCompound4Args; see package xdr.
 type CbCompound4ArgsView []byte
 
-// Tag reads field tag.
+// Tag returns field tag.
 func (v CbCompound4ArgsView) Tag() UTF8StrCs {
 	return UTF8StrCs(codec.ViewOpaque(v, 0))
 }
 
-// Minorversion reads field minorversion.
+// Minorversion returns field minorversion.
 func (v CbCompound4ArgsView) Minorversion() uint32 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint32(v, off)
 }
 
-// CallbackIdent reads field callback_ident.
+// CallbackIdent returns field callback_ident.
 func (v CbCompound4ArgsView) CallbackIdent() uint32 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint32(v, off+4)
 }
 
-// Argarray reads field argarray.
+// Argarray returns field argarray.
 func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	return func(yield func(int, NFSCbArgop4View) bool) {
 		off := codec.SkipOpaque(v, 0)
@@ -2904,21 +2904,21 @@ func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	}
 }
 
-// CbCompound4ResView reads CbCompound4Res field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked CbCompound4Res; see package xdr.
+// CbCompound4ResView reads the fields of CbCompound4Res from its encoding. Convert only bytes that begin with a
+// checked CbCompound4Res; see package xdr.
 type CbCompound4ResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v CbCompound4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Tag reads field tag.
+// Tag returns field tag.
 func (v CbCompound4ResView) Tag() UTF8StrCs {
 	return UTF8StrCs(codec.ViewOpaque(v, 4))
 }
 
-// Resarray reads field resarray.
+// Resarray returns field resarray.
 func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	return func(yield func(int, NFSCbResop4View) bool) {
 		off := codec.SkipOpaque(v, 4)
@@ -2932,19 +2932,19 @@ func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	}
 }
 
-// Fattr4ACLScan reads the lists of a Fattr4ACL in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// Fattr4ACLScan reads the lists of Fattr4ACL in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type Fattr4ACLScan struct {
 	in codec.Scan
 }
 
-// ScanFattr4ACL begins a scan of the Fattr4ACL at the front of b.
+// ScanFattr4ACL returns a scan of the Fattr4ACL at the front of b.
 func ScanFattr4ACL(b []byte) Fattr4ACLScan {
 	return Fattr4ACLScan{in: codec.Scan{B: b}}
 }
 
-// All gives the elements of the Fattr4ACL.
+// All iterates over the elements of the Fattr4ACL.
 func (s *Fattr4ACLScan) All() iter.Seq[Nfsace4View] {
 	return func(yield func(Nfsace4View) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -2981,8 +2981,8 @@ func (s *Fattr4ACLScan) All() iter.Seq[Nfsace4View] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *Fattr4ACLScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -2996,12 +2996,12 @@ func (s *Fattr4ACLScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *Fattr4ACLScan) Err() error {
 	return s.in.Err((*Fattr4ACL)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *Fattr4ACLScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -3009,7 +3009,7 @@ func (s *Fattr4ACLScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *Fattr4ACLScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -3017,19 +3017,19 @@ func (s *Fattr4ACLScan) rest() (int, error) {
 	return (*Fattr4ACL)(nil).CheckXDR(s.in.B)
 }
 
-// Compound4ArgsScan reads the lists of a Compound4Args in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// Compound4ArgsScan reads the lists of Compound4Args in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type Compound4ArgsScan struct {
 	in codec.Scan
 }
 
-// ScanCompound4Args begins a scan of the Compound4Args at the front of b.
+// ScanCompound4Args returns a scan of the Compound4Args at the front of b.
 func ScanCompound4Args(b []byte) Compound4ArgsScan {
 	return Compound4ArgsScan{in: codec.Scan{B: b}}
 }
 
-// Argarray gives the elements of Argarray.
+// Argarray iterates over the elements of Argarray.
 func (s *Compound4ArgsScan) Argarray() iter.Seq[NFSArgop4View] {
 	return func(yield func(NFSArgop4View) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -3061,8 +3061,8 @@ func (s *Compound4ArgsScan) Argarray() iter.Seq[NFSArgop4View] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *Compound4ArgsScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -3083,12 +3083,12 @@ func (s *Compound4ArgsScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *Compound4ArgsScan) Err() error {
 	return s.in.Err((*Compound4Args)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *Compound4ArgsScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -3096,7 +3096,7 @@ func (s *Compound4ArgsScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *Compound4ArgsScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -3104,19 +3104,19 @@ func (s *Compound4ArgsScan) rest() (int, error) {
 	return (*Compound4Args)(nil).CheckXDR(s.in.B)
 }
 
-// Compound4ResScan reads the lists of a Compound4Res in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// Compound4ResScan reads the lists of Compound4Res in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type Compound4ResScan struct {
 	in codec.Scan
 }
 
-// ScanCompound4Res begins a scan of the Compound4Res at the front of b.
+// ScanCompound4Res returns a scan of the Compound4Res at the front of b.
 func ScanCompound4Res(b []byte) Compound4ResScan {
 	return Compound4ResScan{in: codec.Scan{B: b}}
 }
 
-// Resarray gives the elements of Resarray.
+// Resarray iterates over the elements of Resarray.
 func (s *Compound4ResScan) Resarray() iter.Seq[NFSResop4View] {
 	return func(yield func(NFSResop4View) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -3148,8 +3148,8 @@ func (s *Compound4ResScan) Resarray() iter.Seq[NFSResop4View] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *Compound4ResScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -3179,12 +3179,12 @@ func (s *Compound4ResScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *Compound4ResScan) Err() error {
 	return s.in.Err((*Compound4Res)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *Compound4ResScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -3192,7 +3192,7 @@ func (s *Compound4ResScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *Compound4ResScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -3200,19 +3200,19 @@ func (s *Compound4ResScan) rest() (int, error) {
 	return (*Compound4Res)(nil).CheckXDR(s.in.B)
 }
 
-// CbCompound4ArgsScan reads the lists of a CbCompound4Args in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// CbCompound4ArgsScan reads the lists of CbCompound4Args in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type CbCompound4ArgsScan struct {
 	in codec.Scan
 }
 
-// ScanCbCompound4Args begins a scan of the CbCompound4Args at the front of b.
+// ScanCbCompound4Args returns a scan of the CbCompound4Args at the front of b.
 func ScanCbCompound4Args(b []byte) CbCompound4ArgsScan {
 	return CbCompound4ArgsScan{in: codec.Scan{B: b}}
 }
 
-// Argarray gives the elements of Argarray.
+// Argarray iterates over the elements of Argarray.
 func (s *CbCompound4ArgsScan) Argarray() iter.Seq[NFSCbArgop4View] {
 	return func(yield func(NFSCbArgop4View) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -3244,8 +3244,8 @@ func (s *CbCompound4ArgsScan) Argarray() iter.Seq[NFSCbArgop4View] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *CbCompound4ArgsScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -3266,12 +3266,12 @@ func (s *CbCompound4ArgsScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *CbCompound4ArgsScan) Err() error {
 	return s.in.Err((*CbCompound4Args)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *CbCompound4ArgsScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -3279,7 +3279,7 @@ func (s *CbCompound4ArgsScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *CbCompound4ArgsScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil
@@ -3287,19 +3287,19 @@ func (s *CbCompound4ArgsScan) rest() (int, error) {
 	return (*CbCompound4Args)(nil).CheckXDR(s.in.B)
 }
 
-// CbCompound4ResScan reads the lists of a CbCompound4Res in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// CbCompound4ResScan reads the lists of CbCompound4Res in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type CbCompound4ResScan struct {
 	in codec.Scan
 }
 
-// ScanCbCompound4Res begins a scan of the CbCompound4Res at the front of b.
+// ScanCbCompound4Res returns a scan of the CbCompound4Res at the front of b.
 func ScanCbCompound4Res(b []byte) CbCompound4ResScan {
 	return CbCompound4ResScan{in: codec.Scan{B: b}}
 }
 
-// Resarray gives the elements of Resarray.
+// Resarray iterates over the elements of Resarray.
 func (s *CbCompound4ResScan) Resarray() iter.Seq[NFSCbResop4View] {
 	return func(yield func(NFSCbResop4View) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -3331,8 +3331,8 @@ func (s *CbCompound4ResScan) Resarray() iter.Seq[NFSCbResop4View] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *CbCompound4ResScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -3362,12 +3362,12 @@ func (s *CbCompound4ResScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *CbCompound4ResScan) Err() error {
 	return s.in.Err((*CbCompound4Res)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *CbCompound4ResScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -3375,7 +3375,7 @@ func (s *CbCompound4ResScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *CbCompound4ResScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil

@@ -38,14 +38,15 @@
 //   IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF
 //   ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
-// Package nfs4 is the XDR of nfs4.x in Go. What its types have in common, and who
-// owns the memory, is in the documentation of [github.com/rpcrdma/rpcrdma/runtime/xdr].
+// Package nfs4 is the XDR of nfs4.x in Go. The documentation of
+// [github.com/rpcrdma/rpcrdma/runtime/xdr] describes the methods of its types and who owns
+// the memory.
 //
 // Do not edit: after a change of the source, run
 //
 //	xdrgen gen -o . -package nfs4 nfs4.x
 //
-// and xdrgen compat before, which tells what the change breaks.
+// Before that, xdrgen compat shows what the change breaks.
 package nfs4
 
 import (
@@ -227,7 +228,7 @@ const (
 	NFSFtype4Namedattr NFSFtype4 = 9 // NF4NAMEDATTR: Named Attribute
 )
 
-// NFSFtype4FixedSize is how many bytes every NFSFtype4 takes on the wire.
+// NFSFtype4FixedSize is the size of every NFSFtype4 on the wire, in bytes.
 const NFSFtype4FixedSize = 4
 
 // Nfsstat4 is enum nfsstat4.
@@ -306,7 +307,7 @@ const (
 	Nfsstat4ErrCbPathDown        Nfsstat4 = 10048 // NFS4ERR_CB_PATH_DOWN: callback path down
 )
 
-// Nfsstat4FixedSize is how many bytes every Nfsstat4 takes on the wire.
+// Nfsstat4FixedSize is the size of every Nfsstat4 on the wire, in bytes.
 const Nfsstat4FixedSize = 4
 
 // Attrlist4 is typedef attrlist4.
@@ -314,107 +315,107 @@ const Nfsstat4FixedSize = 4
 // Basic data types
 type Attrlist4 []byte
 
-// The extent of Attrlist4, which has no largest size below 2 GiB.
+// The bounds of Attrlist4. Its size may be 2 GiB and more.
 const (
 	Attrlist4MinSize       = 4 // bytes on the wire, at least
-	Attrlist4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Attrlist4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Bitmap4 is typedef bitmap4.
 type Bitmap4 []uint32
 
-// The extent of Bitmap4, which has no largest size below 2 GiB.
+// The bounds of Bitmap4. Its size may be 2 GiB and more.
 const (
 	Bitmap4MinSize       = 4 // bytes on the wire, at least
-	Bitmap4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Bitmap4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Changeid4 is typedef changeid4.
 type Changeid4 uint64
 
-// Changeid4FixedSize is how many bytes every Changeid4 takes on the wire.
+// Changeid4FixedSize is the size of every Changeid4 on the wire, in bytes.
 const Changeid4FixedSize = 8
 
 // Clientid4 is typedef clientid4.
 type Clientid4 uint64
 
-// Clientid4FixedSize is how many bytes every Clientid4 takes on the wire.
+// Clientid4FixedSize is the size of every Clientid4 on the wire, in bytes.
 const Clientid4FixedSize = 8
 
 // Count4 is typedef count4.
 type Count4 uint32
 
-// Count4FixedSize is how many bytes every Count4 takes on the wire.
+// Count4FixedSize is the size of every Count4 on the wire, in bytes.
 const Count4FixedSize = 4
 
 // Length4 is typedef length4.
 type Length4 uint64
 
-// Length4FixedSize is how many bytes every Length4 takes on the wire.
+// Length4FixedSize is the size of every Length4 on the wire, in bytes.
 const Length4FixedSize = 8
 
 // Mode4 is typedef mode4.
 type Mode4 uint32
 
-// Mode4FixedSize is how many bytes every Mode4 takes on the wire.
+// Mode4FixedSize is the size of every Mode4 on the wire, in bytes.
 const Mode4FixedSize = 4
 
 // NFSCookie4 is typedef nfs_cookie4.
 type NFSCookie4 uint64
 
-// NFSCookie4FixedSize is how many bytes every NFSCookie4 takes on the wire.
+// NFSCookie4FixedSize is the size of every NFSCookie4 on the wire, in bytes.
 const NFSCookie4FixedSize = 8
 
 // NFSFh4 is typedef nfs_fh4.
 type NFSFh4 []byte
 
-// The extent of NFSFh4.
+// The bounds of NFSFh4.
 const (
 	NFSFh4MinSize       = 4   // bytes on the wire, at least
 	NFSFh4MaxSize       = 132 // bytes on the wire, at most
-	NFSFh4Amplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	NFSFh4Amplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSLease4 is typedef nfs_lease4.
 type NFSLease4 uint32
 
-// NFSLease4FixedSize is how many bytes every NFSLease4 takes on the wire.
+// NFSLease4FixedSize is the size of every NFSLease4 on the wire, in bytes.
 const NFSLease4FixedSize = 4
 
 // Offset4 is typedef offset4.
 type Offset4 uint64
 
-// Offset4FixedSize is how many bytes every Offset4 takes on the wire.
+// Offset4FixedSize is the size of every Offset4 on the wire, in bytes.
 const Offset4FixedSize = 8
 
 // Qop4 is typedef qop4.
 type Qop4 uint32
 
-// Qop4FixedSize is how many bytes every Qop4 takes on the wire.
+// Qop4FixedSize is the size of every Qop4 on the wire, in bytes.
 const Qop4FixedSize = 4
 
 // SecOid4 is typedef sec_oid4.
 type SecOid4 []byte
 
-// The extent of SecOid4, which has no largest size below 2 GiB.
+// The bounds of SecOid4. Its size may be 2 GiB and more.
 const (
 	SecOid4MinSize       = 4 // bytes on the wire, at least
-	SecOid4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	SecOid4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Seqid4 is typedef seqid4.
 type Seqid4 uint32
 
-// Seqid4FixedSize is how many bytes every Seqid4 takes on the wire.
+// Seqid4FixedSize is the size of every Seqid4 on the wire, in bytes.
 const Seqid4FixedSize = 4
 
 // UTF8String is typedef utf8string.
 type UTF8String []byte
 
-// The extent of UTF8String, which has no largest size below 2 GiB.
+// The bounds of UTF8String. Its size may be 2 GiB and more.
 const (
 	UTF8StringMinSize       = 4 // bytes on the wire, at least
-	UTF8StringAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	UTF8StringAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // UTF8StrCis is typedef utf8str_cis.
@@ -432,10 +433,10 @@ type Component4 = UTF8StrCs
 // Linktext4 is typedef linktext4.
 type Linktext4 []byte
 
-// The extent of Linktext4, which has no largest size below 2 GiB.
+// The bounds of Linktext4. Its size may be 2 GiB and more.
 const (
 	Linktext4MinSize       = 4 // bytes on the wire, at least
-	Linktext4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Linktext4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ASCIIRequired4 is typedef ascii_REQUIRED4.
@@ -444,22 +445,22 @@ type ASCIIRequired4 = UTF8String
 // Pathname4 is typedef pathname4.
 type Pathname4 []Component4
 
-// The extent of Pathname4, which has no largest size below 2 GiB.
+// The bounds of Pathname4. Its size may be 2 GiB and more.
 const (
 	Pathname4MinSize       = 4 // bytes on the wire, at least
-	Pathname4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+	Pathname4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSLockid4 is typedef nfs_lockid4.
 type NFSLockid4 uint64
 
-// NFSLockid4FixedSize is how many bytes every NFSLockid4 takes on the wire.
+// NFSLockid4FixedSize is the size of every NFSLockid4 on the wire, in bytes.
 const NFSLockid4FixedSize = 8
 
 // Verifier4 is typedef verifier4.
 type Verifier4 [8]byte
 
-// Verifier4FixedSize is how many bytes every Verifier4 takes on the wire.
+// Verifier4FixedSize is the size of every Verifier4 on the wire, in bytes.
 const Verifier4FixedSize = 8
 
 // Nfstime4 is struct nfstime4.
@@ -470,7 +471,7 @@ type Nfstime4 struct {
 	Nseconds uint32
 }
 
-// Nfstime4FixedSize is how many bytes every Nfstime4 takes on the wire.
+// Nfstime4FixedSize is the size of every Nfstime4 on the wire, in bytes.
 const Nfstime4FixedSize = 12
 
 // TimeHow4 is enum time_how4.
@@ -482,16 +483,16 @@ const (
 	TimeHow4ClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
 )
 
-// TimeHow4FixedSize is how many bytes every TimeHow4 takes on the wire.
+// TimeHow4FixedSize is the size of every TimeHow4 on the wire, in bytes.
 const TimeHow4FixedSize = 4
 
 // Settime4 is union settime4, with the arm that SetIt selects.
 type Settime4 struct {
 	SetIt TimeHow4 // selects the arm
-	Time  Nfstime4 // where SetIt is TimeHow4ClientTime4
+	Time  Nfstime4 // if SetIt is TimeHow4ClientTime4
 }
 
-// The extent of Settime4.
+// The bounds of Settime4.
 const (
 	Settime4MinSize = 4  // bytes on the wire, at least
 	Settime4MaxSize = 16 // bytes on the wire, at most
@@ -505,7 +506,7 @@ type Fsid4 struct {
 	Minor uint64
 }
 
-// Fsid4FixedSize is how many bytes every Fsid4 takes on the wire.
+// Fsid4FixedSize is the size of every Fsid4 on the wire, in bytes.
 const Fsid4FixedSize = 16
 
 // FsLocation4 is struct fs_location4.
@@ -516,10 +517,10 @@ type FsLocation4 struct {
 	Rootpath Pathname4
 }
 
-// The extent of FsLocation4, which has no largest size below 2 GiB.
+// The bounds of FsLocation4. Its size may be 2 GiB and more.
 const (
 	FsLocation4MinSize       = 8 // bytes on the wire, at least
-	FsLocation4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+	FsLocation4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // FsLocations4 is struct fs_locations4.
@@ -528,16 +529,16 @@ type FsLocations4 struct {
 	Locations []FsLocation4
 }
 
-// The extent of FsLocations4, which has no largest size below 2 GiB.
+// The bounds of FsLocations4. Its size may be 2 GiB and more.
 const (
 	FsLocations4MinSize       = 8 // bytes on the wire, at least
-	FsLocations4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+	FsLocations4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Acetype4 is typedef acetype4.
 type Acetype4 uint32
 
-// Acetype4FixedSize is how many bytes every Acetype4 takes on the wire.
+// Acetype4FixedSize is the size of every Acetype4 on the wire, in bytes.
 const Acetype4FixedSize = 4
 
 // Aceflag4 is typedef aceflag4.
@@ -545,7 +546,7 @@ const Acetype4FixedSize = 4
 // ACE flag
 type Aceflag4 uint32
 
-// Aceflag4FixedSize is how many bytes every Aceflag4 takes on the wire.
+// Aceflag4FixedSize is the size of every Aceflag4 on the wire, in bytes.
 const Aceflag4FixedSize = 4
 
 // Acemask4 is typedef acemask4.
@@ -553,7 +554,7 @@ const Aceflag4FixedSize = 4
 // ACE mask
 type Acemask4 uint32
 
-// Acemask4FixedSize is how many bytes every Acemask4 takes on the wire.
+// Acemask4FixedSize is the size of every Acemask4 on the wire, in bytes.
 const Acemask4FixedSize = 4
 
 // Nfsace4 is struct nfsace4.
@@ -566,10 +567,10 @@ type Nfsace4 struct {
 	Who        UTF8StrMixed
 }
 
-// The extent of Nfsace4, which has no largest size below 2 GiB.
+// The bounds of Nfsace4. Its size may be 2 GiB and more.
 const (
 	Nfsace4MinSize       = 16 // bytes on the wire, at least
-	Nfsace4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Nfsace4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Specdata4 is struct specdata4.
@@ -581,7 +582,7 @@ type Specdata4 struct {
 	Specdata2 uint32 // minor device number
 }
 
-// Specdata4FixedSize is how many bytes every Specdata4 takes on the wire.
+// Specdata4FixedSize is the size of every Specdata4 on the wire, in bytes.
 const Specdata4FixedSize = 8
 
 // Fattr4SupportedAttrs is typedef fattr4_supported_attrs.
@@ -593,7 +594,7 @@ type Fattr4Type = NFSFtype4
 // Fattr4FhExpireType is typedef fattr4_fh_expire_type.
 type Fattr4FhExpireType uint32
 
-// Fattr4FhExpireTypeFixedSize is how many bytes every Fattr4FhExpireType takes on the wire.
+// Fattr4FhExpireTypeFixedSize is the size of every Fattr4FhExpireType on the wire, in bytes.
 const Fattr4FhExpireTypeFixedSize = 4
 
 // Fattr4Change is typedef fattr4_change.
@@ -602,25 +603,25 @@ type Fattr4Change = Changeid4
 // Fattr4Size is typedef fattr4_size.
 type Fattr4Size uint64
 
-// Fattr4SizeFixedSize is how many bytes every Fattr4Size takes on the wire.
+// Fattr4SizeFixedSize is the size of every Fattr4Size on the wire, in bytes.
 const Fattr4SizeFixedSize = 8
 
 // Fattr4LinkSupport is typedef fattr4_link_support.
 type Fattr4LinkSupport bool
 
-// Fattr4LinkSupportFixedSize is how many bytes every Fattr4LinkSupport takes on the wire.
+// Fattr4LinkSupportFixedSize is the size of every Fattr4LinkSupport on the wire, in bytes.
 const Fattr4LinkSupportFixedSize = 4
 
 // Fattr4SymlinkSupport is typedef fattr4_symlink_support.
 type Fattr4SymlinkSupport bool
 
-// Fattr4SymlinkSupportFixedSize is how many bytes every Fattr4SymlinkSupport takes on the wire.
+// Fattr4SymlinkSupportFixedSize is the size of every Fattr4SymlinkSupport on the wire, in bytes.
 const Fattr4SymlinkSupportFixedSize = 4
 
 // Fattr4NamedAttr is typedef fattr4_named_attr.
 type Fattr4NamedAttr bool
 
-// Fattr4NamedAttrFixedSize is how many bytes every Fattr4NamedAttr takes on the wire.
+// Fattr4NamedAttrFixedSize is the size of every Fattr4NamedAttr on the wire, in bytes.
 const Fattr4NamedAttrFixedSize = 4
 
 // Fattr4Fsid is typedef fattr4_fsid.
@@ -629,7 +630,7 @@ type Fattr4Fsid = Fsid4
 // Fattr4UniqueHandles is typedef fattr4_unique_handles.
 type Fattr4UniqueHandles bool
 
-// Fattr4UniqueHandlesFixedSize is how many bytes every Fattr4UniqueHandles takes on the wire.
+// Fattr4UniqueHandlesFixedSize is the size of every Fattr4UniqueHandles on the wire, in bytes.
 const Fattr4UniqueHandlesFixedSize = 4
 
 // Fattr4LeaseTime is typedef fattr4_lease_time.
@@ -641,58 +642,58 @@ type Fattr4RdattrError = Nfsstat4
 // Fattr4ACL is typedef fattr4_acl.
 type Fattr4ACL []Nfsace4
 
-// The extent of Fattr4ACL, which has no largest size below 2 GiB.
+// The bounds of Fattr4ACL. Its size may be 2 GiB and more.
 const (
 	Fattr4ACLMinSize       = 4 // bytes on the wire, at least
-	Fattr4ACLAmplification = 3 // bytes of memory that a value holds for each byte decoded, at most
+	Fattr4ACLAmplification = 3 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Fattr4Aclsupport is typedef fattr4_aclsupport.
 type Fattr4Aclsupport uint32
 
-// Fattr4AclsupportFixedSize is how many bytes every Fattr4Aclsupport takes on the wire.
+// Fattr4AclsupportFixedSize is the size of every Fattr4Aclsupport on the wire, in bytes.
 const Fattr4AclsupportFixedSize = 4
 
 // Fattr4Archive is typedef fattr4_archive.
 type Fattr4Archive bool
 
-// Fattr4ArchiveFixedSize is how many bytes every Fattr4Archive takes on the wire.
+// Fattr4ArchiveFixedSize is the size of every Fattr4Archive on the wire, in bytes.
 const Fattr4ArchiveFixedSize = 4
 
 // Fattr4Cansettime is typedef fattr4_cansettime.
 type Fattr4Cansettime bool
 
-// Fattr4CansettimeFixedSize is how many bytes every Fattr4Cansettime takes on the wire.
+// Fattr4CansettimeFixedSize is the size of every Fattr4Cansettime on the wire, in bytes.
 const Fattr4CansettimeFixedSize = 4
 
 // Fattr4CaseInsensitive is typedef fattr4_case_insensitive.
 type Fattr4CaseInsensitive bool
 
-// Fattr4CaseInsensitiveFixedSize is how many bytes every Fattr4CaseInsensitive takes on the wire.
+// Fattr4CaseInsensitiveFixedSize is the size of every Fattr4CaseInsensitive on the wire, in bytes.
 const Fattr4CaseInsensitiveFixedSize = 4
 
 // Fattr4CasePreserving is typedef fattr4_case_preserving.
 type Fattr4CasePreserving bool
 
-// Fattr4CasePreservingFixedSize is how many bytes every Fattr4CasePreserving takes on the wire.
+// Fattr4CasePreservingFixedSize is the size of every Fattr4CasePreserving on the wire, in bytes.
 const Fattr4CasePreservingFixedSize = 4
 
 // Fattr4ChownRestricted is typedef fattr4_chown_restricted.
 type Fattr4ChownRestricted bool
 
-// Fattr4ChownRestrictedFixedSize is how many bytes every Fattr4ChownRestricted takes on the wire.
+// Fattr4ChownRestrictedFixedSize is the size of every Fattr4ChownRestricted on the wire, in bytes.
 const Fattr4ChownRestrictedFixedSize = 4
 
 // Fattr4Fileid is typedef fattr4_fileid.
 type Fattr4Fileid uint64
 
-// Fattr4FileidFixedSize is how many bytes every Fattr4Fileid takes on the wire.
+// Fattr4FileidFixedSize is the size of every Fattr4Fileid on the wire, in bytes.
 const Fattr4FileidFixedSize = 8
 
 // Fattr4FilesAvail is typedef fattr4_files_avail.
 type Fattr4FilesAvail uint64
 
-// Fattr4FilesAvailFixedSize is how many bytes every Fattr4FilesAvail takes on the wire.
+// Fattr4FilesAvailFixedSize is the size of every Fattr4FilesAvail on the wire, in bytes.
 const Fattr4FilesAvailFixedSize = 8
 
 // Fattr4Filehandle is typedef fattr4_filehandle.
@@ -701,13 +702,13 @@ type Fattr4Filehandle = NFSFh4
 // Fattr4FilesFree is typedef fattr4_files_free.
 type Fattr4FilesFree uint64
 
-// Fattr4FilesFreeFixedSize is how many bytes every Fattr4FilesFree takes on the wire.
+// Fattr4FilesFreeFixedSize is the size of every Fattr4FilesFree on the wire, in bytes.
 const Fattr4FilesFreeFixedSize = 8
 
 // Fattr4FilesTotal is typedef fattr4_files_total.
 type Fattr4FilesTotal uint64
 
-// Fattr4FilesTotalFixedSize is how many bytes every Fattr4FilesTotal takes on the wire.
+// Fattr4FilesTotalFixedSize is the size of every Fattr4FilesTotal on the wire, in bytes.
 const Fattr4FilesTotalFixedSize = 8
 
 // Fattr4FsLocations is typedef fattr4_fs_locations.
@@ -716,43 +717,43 @@ type Fattr4FsLocations = FsLocations4
 // Fattr4Hidden is typedef fattr4_hidden.
 type Fattr4Hidden bool
 
-// Fattr4HiddenFixedSize is how many bytes every Fattr4Hidden takes on the wire.
+// Fattr4HiddenFixedSize is the size of every Fattr4Hidden on the wire, in bytes.
 const Fattr4HiddenFixedSize = 4
 
 // Fattr4Homogeneous is typedef fattr4_homogeneous.
 type Fattr4Homogeneous bool
 
-// Fattr4HomogeneousFixedSize is how many bytes every Fattr4Homogeneous takes on the wire.
+// Fattr4HomogeneousFixedSize is the size of every Fattr4Homogeneous on the wire, in bytes.
 const Fattr4HomogeneousFixedSize = 4
 
 // Fattr4Maxfilesize is typedef fattr4_maxfilesize.
 type Fattr4Maxfilesize uint64
 
-// Fattr4MaxfilesizeFixedSize is how many bytes every Fattr4Maxfilesize takes on the wire.
+// Fattr4MaxfilesizeFixedSize is the size of every Fattr4Maxfilesize on the wire, in bytes.
 const Fattr4MaxfilesizeFixedSize = 8
 
 // Fattr4Maxlink is typedef fattr4_maxlink.
 type Fattr4Maxlink uint32
 
-// Fattr4MaxlinkFixedSize is how many bytes every Fattr4Maxlink takes on the wire.
+// Fattr4MaxlinkFixedSize is the size of every Fattr4Maxlink on the wire, in bytes.
 const Fattr4MaxlinkFixedSize = 4
 
 // Fattr4Maxname is typedef fattr4_maxname.
 type Fattr4Maxname uint32
 
-// Fattr4MaxnameFixedSize is how many bytes every Fattr4Maxname takes on the wire.
+// Fattr4MaxnameFixedSize is the size of every Fattr4Maxname on the wire, in bytes.
 const Fattr4MaxnameFixedSize = 4
 
 // Fattr4Maxread is typedef fattr4_maxread.
 type Fattr4Maxread uint64
 
-// Fattr4MaxreadFixedSize is how many bytes every Fattr4Maxread takes on the wire.
+// Fattr4MaxreadFixedSize is the size of every Fattr4Maxread on the wire, in bytes.
 const Fattr4MaxreadFixedSize = 8
 
 // Fattr4Maxwrite is typedef fattr4_maxwrite.
 type Fattr4Maxwrite uint64
 
-// Fattr4MaxwriteFixedSize is how many bytes every Fattr4Maxwrite takes on the wire.
+// Fattr4MaxwriteFixedSize is the size of every Fattr4Maxwrite on the wire, in bytes.
 const Fattr4MaxwriteFixedSize = 8
 
 // Fattr4Mimetype is typedef fattr4_mimetype.
@@ -764,19 +765,19 @@ type Fattr4Mode = Mode4
 // Fattr4MountedOnFileid is typedef fattr4_mounted_on_fileid.
 type Fattr4MountedOnFileid uint64
 
-// Fattr4MountedOnFileidFixedSize is how many bytes every Fattr4MountedOnFileid takes on the wire.
+// Fattr4MountedOnFileidFixedSize is the size of every Fattr4MountedOnFileid on the wire, in bytes.
 const Fattr4MountedOnFileidFixedSize = 8
 
 // Fattr4NoTrunc is typedef fattr4_no_trunc.
 type Fattr4NoTrunc bool
 
-// Fattr4NoTruncFixedSize is how many bytes every Fattr4NoTrunc takes on the wire.
+// Fattr4NoTruncFixedSize is the size of every Fattr4NoTrunc on the wire, in bytes.
 const Fattr4NoTruncFixedSize = 4
 
 // Fattr4Numlinks is typedef fattr4_numlinks.
 type Fattr4Numlinks uint32
 
-// Fattr4NumlinksFixedSize is how many bytes every Fattr4Numlinks takes on the wire.
+// Fattr4NumlinksFixedSize is the size of every Fattr4Numlinks on the wire, in bytes.
 const Fattr4NumlinksFixedSize = 4
 
 // Fattr4Owner is typedef fattr4_owner.
@@ -788,19 +789,19 @@ type Fattr4OwnerGroup = UTF8StrMixed
 // Fattr4QuotaAvailHard is typedef fattr4_quota_avail_hard.
 type Fattr4QuotaAvailHard uint64
 
-// Fattr4QuotaAvailHardFixedSize is how many bytes every Fattr4QuotaAvailHard takes on the wire.
+// Fattr4QuotaAvailHardFixedSize is the size of every Fattr4QuotaAvailHard on the wire, in bytes.
 const Fattr4QuotaAvailHardFixedSize = 8
 
 // Fattr4QuotaAvailSoft is typedef fattr4_quota_avail_soft.
 type Fattr4QuotaAvailSoft uint64
 
-// Fattr4QuotaAvailSoftFixedSize is how many bytes every Fattr4QuotaAvailSoft takes on the wire.
+// Fattr4QuotaAvailSoftFixedSize is the size of every Fattr4QuotaAvailSoft on the wire, in bytes.
 const Fattr4QuotaAvailSoftFixedSize = 8
 
 // Fattr4QuotaUsed is typedef fattr4_quota_used.
 type Fattr4QuotaUsed uint64
 
-// Fattr4QuotaUsedFixedSize is how many bytes every Fattr4QuotaUsed takes on the wire.
+// Fattr4QuotaUsedFixedSize is the size of every Fattr4QuotaUsed on the wire, in bytes.
 const Fattr4QuotaUsedFixedSize = 8
 
 // Fattr4Rawdev is typedef fattr4_rawdev.
@@ -809,31 +810,31 @@ type Fattr4Rawdev = Specdata4
 // Fattr4SpaceAvail is typedef fattr4_space_avail.
 type Fattr4SpaceAvail uint64
 
-// Fattr4SpaceAvailFixedSize is how many bytes every Fattr4SpaceAvail takes on the wire.
+// Fattr4SpaceAvailFixedSize is the size of every Fattr4SpaceAvail on the wire, in bytes.
 const Fattr4SpaceAvailFixedSize = 8
 
 // Fattr4SpaceFree is typedef fattr4_space_free.
 type Fattr4SpaceFree uint64
 
-// Fattr4SpaceFreeFixedSize is how many bytes every Fattr4SpaceFree takes on the wire.
+// Fattr4SpaceFreeFixedSize is the size of every Fattr4SpaceFree on the wire, in bytes.
 const Fattr4SpaceFreeFixedSize = 8
 
 // Fattr4SpaceTotal is typedef fattr4_space_total.
 type Fattr4SpaceTotal uint64
 
-// Fattr4SpaceTotalFixedSize is how many bytes every Fattr4SpaceTotal takes on the wire.
+// Fattr4SpaceTotalFixedSize is the size of every Fattr4SpaceTotal on the wire, in bytes.
 const Fattr4SpaceTotalFixedSize = 8
 
 // Fattr4SpaceUsed is typedef fattr4_space_used.
 type Fattr4SpaceUsed uint64
 
-// Fattr4SpaceUsedFixedSize is how many bytes every Fattr4SpaceUsed takes on the wire.
+// Fattr4SpaceUsedFixedSize is the size of every Fattr4SpaceUsed on the wire, in bytes.
 const Fattr4SpaceUsedFixedSize = 8
 
 // Fattr4System is typedef fattr4_system.
 type Fattr4System bool
 
-// Fattr4SystemFixedSize is how many bytes every Fattr4System takes on the wire.
+// Fattr4SystemFixedSize is the size of every Fattr4System on the wire, in bytes.
 const Fattr4SystemFixedSize = 4
 
 // Fattr4TimeAccess is typedef fattr4_time_access.
@@ -868,10 +869,10 @@ type Fattr4 struct {
 	AttrVals Attrlist4
 }
 
-// The extent of Fattr4, which has no largest size below 2 GiB.
+// The bounds of Fattr4. Its size may be 2 GiB and more.
 const (
 	Fattr4MinSize       = 8 // bytes on the wire, at least
-	Fattr4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Fattr4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ChangeInfo4 is struct change_info4.
@@ -883,7 +884,7 @@ type ChangeInfo4 struct {
 	After  Changeid4
 }
 
-// ChangeInfo4FixedSize is how many bytes every ChangeInfo4 takes on the wire.
+// ChangeInfo4FixedSize is the size of every ChangeInfo4 on the wire, in bytes.
 const ChangeInfo4FixedSize = 20
 
 // Clientaddr4 is struct clientaddr4.
@@ -893,10 +894,10 @@ type Clientaddr4 struct {
 	RAddr  xdr.String // universal address
 }
 
-// The extent of Clientaddr4, which has no largest size below 2 GiB.
+// The bounds of Clientaddr4. Its size may be 2 GiB and more.
 const (
 	Clientaddr4MinSize       = 8 // bytes on the wire, at least
-	Clientaddr4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Clientaddr4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbClient4 is struct cb_client4.
@@ -907,10 +908,10 @@ type CbClient4 struct {
 	CbLocation Clientaddr4
 }
 
-// The extent of CbClient4, which has no largest size below 2 GiB.
+// The bounds of CbClient4. Its size may be 2 GiB and more.
 const (
 	CbClient4MinSize       = 12 // bytes on the wire, at least
-	CbClient4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	CbClient4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Stateid4 is struct stateid4.
@@ -921,7 +922,7 @@ type Stateid4 struct {
 	Other [12]byte
 }
 
-// Stateid4FixedSize is how many bytes every Stateid4 takes on the wire.
+// Stateid4FixedSize is the size of every Stateid4 on the wire, in bytes.
 const Stateid4FixedSize = 16
 
 // NFSClientID4 is struct nfs_client_id4.
@@ -932,11 +933,11 @@ type NFSClientID4 struct {
 	ID       []byte
 }
 
-// The extent of NFSClientID4.
+// The bounds of NFSClientID4.
 const (
 	NFSClientID4MinSize       = 12   // bytes on the wire, at least
 	NFSClientID4MaxSize       = 1036 // bytes on the wire, at most
-	NFSClientID4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	NFSClientID4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // OpenOwner4 is struct open_owner4.
@@ -945,11 +946,11 @@ type OpenOwner4 struct {
 	Owner    []byte
 }
 
-// The extent of OpenOwner4.
+// The bounds of OpenOwner4.
 const (
 	OpenOwner4MinSize       = 12   // bytes on the wire, at least
 	OpenOwner4MaxSize       = 1036 // bytes on the wire, at most
-	OpenOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	OpenOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // LockOwner4 is struct lock_owner4.
@@ -958,11 +959,11 @@ type LockOwner4 struct {
 	Owner    []byte
 }
 
-// The extent of LockOwner4.
+// The bounds of LockOwner4.
 const (
 	LockOwner4MinSize       = 12   // bytes on the wire, at least
 	LockOwner4MaxSize       = 1036 // bytes on the wire, at most
-	LockOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	LockOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSLockType4 is enum nfs_lock_type4.
@@ -976,7 +977,7 @@ const (
 	NFSLockType4WritewLt NFSLockType4 = 4 // WRITEW_LT: blocking write
 )
 
-// NFSLockType4FixedSize is how many bytes every NFSLockType4 takes on the wire.
+// NFSLockType4FixedSize is the size of every NFSLockType4 on the wire, in bytes.
 const NFSLockType4FixedSize = 4
 
 // Access4Args is struct ACCESS4args.
@@ -985,7 +986,7 @@ type Access4Args struct {
 	Access uint32
 }
 
-// Access4ArgsFixedSize is how many bytes every Access4Args takes on the wire.
+// Access4ArgsFixedSize is the size of every Access4Args on the wire, in bytes.
 const Access4ArgsFixedSize = 4
 
 // Access4Resok is struct ACCESS4resok.
@@ -994,16 +995,16 @@ type Access4Resok struct {
 	Access    uint32
 }
 
-// Access4ResokFixedSize is how many bytes every Access4Resok takes on the wire.
+// Access4ResokFixedSize is the size of every Access4Resok on the wire, in bytes.
 const Access4ResokFixedSize = 8
 
 // Access4Res is union ACCESS4res, with the arm that Status selects.
 type Access4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 Access4Resok // where Status is Nfsstat4OK
+	Resok4 Access4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Access4Res.
+// The bounds of Access4Res.
 const (
 	Access4ResMinSize = 4  // bytes on the wire, at least
 	Access4ResMaxSize = 12 // bytes on the wire, at most
@@ -1016,16 +1017,16 @@ type Close4Args struct {
 	OpenStateid Stateid4
 }
 
-// Close4ArgsFixedSize is how many bytes every Close4Args takes on the wire.
+// Close4ArgsFixedSize is the size of every Close4Args on the wire, in bytes.
 const Close4ArgsFixedSize = 20
 
 // Close4Res is union CLOSE4res, with the arm that Status selects.
 type Close4Res struct {
 	Status      Nfsstat4 // selects the arm
-	OpenStateid Stateid4 // where Status is Nfsstat4OK
+	OpenStateid Stateid4 // if Status is Nfsstat4OK
 }
 
-// The extent of Close4Res.
+// The bounds of Close4Res.
 const (
 	Close4ResMinSize = 4  // bytes on the wire, at least
 	Close4ResMaxSize = 20 // bytes on the wire, at most
@@ -1038,7 +1039,7 @@ type Commit4Args struct {
 	Count  Count4
 }
 
-// Commit4ArgsFixedSize is how many bytes every Commit4Args takes on the wire.
+// Commit4ArgsFixedSize is the size of every Commit4Args on the wire, in bytes.
 const Commit4ArgsFixedSize = 12
 
 // Commit4Resok is struct COMMIT4resok.
@@ -1046,16 +1047,16 @@ type Commit4Resok struct {
 	Writeverf Verifier4
 }
 
-// Commit4ResokFixedSize is how many bytes every Commit4Resok takes on the wire.
+// Commit4ResokFixedSize is the size of every Commit4Resok on the wire, in bytes.
 const Commit4ResokFixedSize = 8
 
 // Commit4Res is union COMMIT4res, with the arm that Status selects.
 type Commit4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 Commit4Resok // where Status is Nfsstat4OK
+	Resok4 Commit4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Commit4Res.
+// The bounds of Commit4Res.
 const (
 	Commit4ResMinSize = 4  // bytes on the wire, at least
 	Commit4ResMaxSize = 12 // bytes on the wire, at most
@@ -1064,14 +1065,14 @@ const (
 // Createtype4 is union createtype4, with the arm that Type selects.
 type Createtype4 struct {
 	Type     NFSFtype4 // selects the arm
-	Linkdata Linktext4 // where Type is NFSFtype4Lnk
-	Devdata  Specdata4 // where Type is NFSFtype4Blk or NFSFtype4Chr
+	Linkdata Linktext4 // if Type is NFSFtype4Lnk
+	Devdata  Specdata4 // if Type is NFSFtype4Blk or NFSFtype4Chr
 }
 
-// The extent of Createtype4, which has no largest size below 2 GiB.
+// The bounds of Createtype4. Its size may be 2 GiB and more.
 const (
 	Createtype4MinSize       = 4 // bytes on the wire, at least
-	Createtype4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Createtype4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Create4Args is struct CREATE4args.
@@ -1082,10 +1083,10 @@ type Create4Args struct {
 	Createattrs Fattr4
 }
 
-// The extent of Create4Args, which has no largest size below 2 GiB.
+// The bounds of Create4Args. Its size may be 2 GiB and more.
 const (
 	Create4ArgsMinSize       = 16 // bytes on the wire, at least
-	Create4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Create4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Create4Resok is struct CREATE4resok.
@@ -1094,22 +1095,22 @@ type Create4Resok struct {
 	Attrset Bitmap4 // attributes set
 }
 
-// The extent of Create4Resok, which has no largest size below 2 GiB.
+// The bounds of Create4Resok. Its size may be 2 GiB and more.
 const (
 	Create4ResokMinSize       = 24 // bytes on the wire, at least
-	Create4ResokAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Create4ResokAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Create4Res is union CREATE4res, with the arm that Status selects.
 type Create4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 Create4Resok // where Status is Nfsstat4OK
+	Resok4 Create4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Create4Res, which has no largest size below 2 GiB.
+// The bounds of Create4Res. Its size may be 2 GiB and more.
 const (
 	Create4ResMinSize       = 4 // bytes on the wire, at least
-	Create4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Create4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Delegpurge4Args is struct DELEGPURGE4args.
@@ -1117,7 +1118,7 @@ type Delegpurge4Args struct {
 	Clientid Clientid4
 }
 
-// Delegpurge4ArgsFixedSize is how many bytes every Delegpurge4Args takes on the wire.
+// Delegpurge4ArgsFixedSize is the size of every Delegpurge4Args on the wire, in bytes.
 const Delegpurge4ArgsFixedSize = 8
 
 // Delegpurge4Res is struct DELEGPURGE4res.
@@ -1125,7 +1126,7 @@ type Delegpurge4Res struct {
 	Status Nfsstat4
 }
 
-// Delegpurge4ResFixedSize is how many bytes every Delegpurge4Res takes on the wire.
+// Delegpurge4ResFixedSize is the size of every Delegpurge4Res on the wire, in bytes.
 const Delegpurge4ResFixedSize = 4
 
 // Delegreturn4Args is struct DELEGRETURN4args.
@@ -1134,7 +1135,7 @@ type Delegreturn4Args struct {
 	DelegStateid Stateid4
 }
 
-// Delegreturn4ArgsFixedSize is how many bytes every Delegreturn4Args takes on the wire.
+// Delegreturn4ArgsFixedSize is the size of every Delegreturn4Args on the wire, in bytes.
 const Delegreturn4ArgsFixedSize = 16
 
 // Delegreturn4Res is struct DELEGRETURN4res.
@@ -1142,7 +1143,7 @@ type Delegreturn4Res struct {
 	Status Nfsstat4
 }
 
-// Delegreturn4ResFixedSize is how many bytes every Delegreturn4Res takes on the wire.
+// Delegreturn4ResFixedSize is the size of every Delegreturn4Res on the wire, in bytes.
 const Delegreturn4ResFixedSize = 4
 
 // Getattr4Args is struct GETATTR4args.
@@ -1151,10 +1152,10 @@ type Getattr4Args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of Getattr4Args, which has no largest size below 2 GiB.
+// The bounds of Getattr4Args. Its size may be 2 GiB and more.
 const (
 	Getattr4ArgsMinSize       = 4 // bytes on the wire, at least
-	Getattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Getattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Getattr4Resok is struct GETATTR4resok.
@@ -1162,22 +1163,22 @@ type Getattr4Resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of Getattr4Resok, which has no largest size below 2 GiB.
+// The bounds of Getattr4Resok. Its size may be 2 GiB and more.
 const (
 	Getattr4ResokMinSize       = 8 // bytes on the wire, at least
-	Getattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Getattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Getattr4Res is union GETATTR4res, with the arm that Status selects.
 type Getattr4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 Getattr4Resok // where Status is Nfsstat4OK
+	Resok4 Getattr4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Getattr4Res, which has no largest size below 2 GiB.
+// The bounds of Getattr4Res. Its size may be 2 GiB and more.
 const (
 	Getattr4ResMinSize       = 4 // bytes on the wire, at least
-	Getattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Getattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Getfh4Resok is struct GETFH4resok.
@@ -1185,24 +1186,24 @@ type Getfh4Resok struct {
 	Object NFSFh4
 }
 
-// The extent of Getfh4Resok.
+// The bounds of Getfh4Resok.
 const (
 	Getfh4ResokMinSize       = 4   // bytes on the wire, at least
 	Getfh4ResokMaxSize       = 132 // bytes on the wire, at most
-	Getfh4ResokAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	Getfh4ResokAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Getfh4Res is union GETFH4res, with the arm that Status selects.
 type Getfh4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 Getfh4Resok // where Status is Nfsstat4OK
+	Resok4 Getfh4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Getfh4Res.
+// The bounds of Getfh4Res.
 const (
 	Getfh4ResMinSize       = 4   // bytes on the wire, at least
 	Getfh4ResMaxSize       = 136 // bytes on the wire, at most
-	Getfh4ResAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	Getfh4ResAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Link4Args is struct LINK4args.
@@ -1212,10 +1213,10 @@ type Link4Args struct {
 	Newname Component4
 }
 
-// The extent of Link4Args, which has no largest size below 2 GiB.
+// The bounds of Link4Args. Its size may be 2 GiB and more.
 const (
 	Link4ArgsMinSize       = 4 // bytes on the wire, at least
-	Link4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Link4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Link4Resok is struct LINK4resok.
@@ -1223,16 +1224,16 @@ type Link4Resok struct {
 	Cinfo ChangeInfo4
 }
 
-// Link4ResokFixedSize is how many bytes every Link4Resok takes on the wire.
+// Link4ResokFixedSize is the size of every Link4Resok on the wire, in bytes.
 const Link4ResokFixedSize = 20
 
 // Link4Res is union LINK4res, with the arm that Status selects.
 type Link4Res struct {
 	Status Nfsstat4   // selects the arm
-	Resok4 Link4Resok // where Status is Nfsstat4OK
+	Resok4 Link4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Link4Res.
+// The bounds of Link4Res.
 const (
 	Link4ResMinSize = 4  // bytes on the wire, at least
 	Link4ResMaxSize = 24 // bytes on the wire, at most
@@ -1248,11 +1249,11 @@ type OpenToLockOwner4 struct {
 	LockOwner   LockOwner4
 }
 
-// The extent of OpenToLockOwner4.
+// The bounds of OpenToLockOwner4.
 const (
 	OpenToLockOwner4MinSize       = 36   // bytes on the wire, at least
 	OpenToLockOwner4MaxSize       = 1060 // bytes on the wire, at most
-	OpenToLockOwner4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	OpenToLockOwner4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ExistLockOwner4 is struct exist_lock_owner4.
@@ -1263,21 +1264,21 @@ type ExistLockOwner4 struct {
 	LockSeqid   Seqid4
 }
 
-// ExistLockOwner4FixedSize is how many bytes every ExistLockOwner4 takes on the wire.
+// ExistLockOwner4FixedSize is the size of every ExistLockOwner4 on the wire, in bytes.
 const ExistLockOwner4FixedSize = 20
 
 // Locker4 is union locker4, with the arm that NewLockOwner selects.
 type Locker4 struct {
 	NewLockOwner bool             // selects the arm
-	OpenOwner    OpenToLockOwner4 // where NewLockOwner is true
-	LockOwner    ExistLockOwner4  // where NewLockOwner is false
+	OpenOwner    OpenToLockOwner4 // if NewLockOwner is true
+	LockOwner    ExistLockOwner4  // if NewLockOwner is false
 }
 
-// The extent of Locker4.
+// The bounds of Locker4.
 const (
 	Locker4MinSize       = 24   // bytes on the wire, at least
 	Locker4MaxSize       = 1064 // bytes on the wire, at most
-	Locker4Amplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Locker4Amplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lock4Args is struct LOCK4args.
@@ -1292,11 +1293,11 @@ type Lock4Args struct {
 	Locker   Locker4
 }
 
-// The extent of Lock4Args.
+// The bounds of Lock4Args.
 const (
 	Lock4ArgsMinSize       = 48   // bytes on the wire, at least
 	Lock4ArgsMaxSize       = 1088 // bytes on the wire, at most
-	Lock4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Lock4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lock4Denied is struct LOCK4denied.
@@ -1307,11 +1308,11 @@ type Lock4Denied struct {
 	Owner    LockOwner4
 }
 
-// The extent of Lock4Denied.
+// The bounds of Lock4Denied.
 const (
 	Lock4DeniedMinSize       = 32   // bytes on the wire, at least
 	Lock4DeniedMaxSize       = 1056 // bytes on the wire, at most
-	Lock4DeniedAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Lock4DeniedAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lock4Resok is struct LOCK4resok.
@@ -1319,21 +1320,21 @@ type Lock4Resok struct {
 	LockStateid Stateid4
 }
 
-// Lock4ResokFixedSize is how many bytes every Lock4Resok takes on the wire.
+// Lock4ResokFixedSize is the size of every Lock4Resok on the wire, in bytes.
 const Lock4ResokFixedSize = 16
 
 // Lock4Res is union LOCK4res, with the arm that Status selects.
 type Lock4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 Lock4Resok  // where Status is Nfsstat4OK
-	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
+	Resok4 Lock4Resok  // if Status is Nfsstat4OK
+	Denied Lock4Denied // if Status is Nfsstat4ErrDenied
 }
 
-// The extent of Lock4Res.
+// The bounds of Lock4Res.
 const (
 	Lock4ResMinSize       = 4    // bytes on the wire, at least
 	Lock4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lock4ResAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Lock4ResAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lockt4Args is struct LOCKT4args.
@@ -1345,24 +1346,24 @@ type Lockt4Args struct {
 	Owner    LockOwner4
 }
 
-// The extent of Lockt4Args.
+// The bounds of Lockt4Args.
 const (
 	Lockt4ArgsMinSize       = 32   // bytes on the wire, at least
 	Lockt4ArgsMaxSize       = 1056 // bytes on the wire, at most
-	Lockt4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Lockt4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lockt4Res is union LOCKT4res, with the arm that Status selects.
 type Lockt4Res struct {
 	Status Nfsstat4    // selects the arm
-	Denied Lock4Denied // where Status is Nfsstat4ErrDenied
+	Denied Lock4Denied // if Status is Nfsstat4ErrDenied
 }
 
-// The extent of Lockt4Res.
+// The bounds of Lockt4Res.
 const (
 	Lockt4ResMinSize       = 4    // bytes on the wire, at least
 	Lockt4ResMaxSize       = 1060 // bytes on the wire, at most
-	Lockt4ResAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	Lockt4ResAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Locku4Args is struct LOCKU4args.
@@ -1375,16 +1376,16 @@ type Locku4Args struct {
 	Length      Length4
 }
 
-// Locku4ArgsFixedSize is how many bytes every Locku4Args takes on the wire.
+// Locku4ArgsFixedSize is the size of every Locku4Args on the wire, in bytes.
 const Locku4ArgsFixedSize = 40
 
 // Locku4Res is union LOCKU4res, with the arm that Status selects.
 type Locku4Res struct {
 	Status      Nfsstat4 // selects the arm
-	LockStateid Stateid4 // where Status is Nfsstat4OK
+	LockStateid Stateid4 // if Status is Nfsstat4OK
 }
 
-// The extent of Locku4Res.
+// The bounds of Locku4Res.
 const (
 	Locku4ResMinSize = 4  // bytes on the wire, at least
 	Locku4ResMaxSize = 20 // bytes on the wire, at most
@@ -1396,10 +1397,10 @@ type Lookup4Args struct {
 	Objname Component4
 }
 
-// The extent of Lookup4Args, which has no largest size below 2 GiB.
+// The bounds of Lookup4Args. Its size may be 2 GiB and more.
 const (
 	Lookup4ArgsMinSize       = 4 // bytes on the wire, at least
-	Lookup4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Lookup4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Lookup4Res is struct LOOKUP4res.
@@ -1408,7 +1409,7 @@ type Lookup4Res struct {
 	Status Nfsstat4
 }
 
-// Lookup4ResFixedSize is how many bytes every Lookup4Res takes on the wire.
+// Lookup4ResFixedSize is the size of every Lookup4Res on the wire, in bytes.
 const Lookup4ResFixedSize = 4
 
 // Lookupp4Res is struct LOOKUPP4res.
@@ -1417,7 +1418,7 @@ type Lookupp4Res struct {
 	Status Nfsstat4
 }
 
-// Lookupp4ResFixedSize is how many bytes every Lookupp4Res takes on the wire.
+// Lookupp4ResFixedSize is the size of every Lookupp4Res on the wire, in bytes.
 const Lookupp4ResFixedSize = 4
 
 // Nverify4Args is struct NVERIFY4args.
@@ -1426,10 +1427,10 @@ type Nverify4Args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of Nverify4Args, which has no largest size below 2 GiB.
+// The bounds of Nverify4Args. Its size may be 2 GiB and more.
 const (
 	Nverify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Nverify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Nverify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Nverify4Res is struct NVERIFY4res.
@@ -1437,7 +1438,7 @@ type Nverify4Res struct {
 	Status Nfsstat4
 }
 
-// Nverify4ResFixedSize is how many bytes every Nverify4Res takes on the wire.
+// Nverify4ResFixedSize is the size of every Nverify4Res on the wire, in bytes.
 const Nverify4ResFixedSize = 4
 
 // Createmode4 is enum createmode4.
@@ -1452,20 +1453,20 @@ const (
 	Createmode4Exclusive4 Createmode4 = 2 // EXCLUSIVE4
 )
 
-// Createmode4FixedSize is how many bytes every Createmode4 takes on the wire.
+// Createmode4FixedSize is the size of every Createmode4 on the wire, in bytes.
 const Createmode4FixedSize = 4
 
 // Createhow4 is union createhow4, with the arm that Mode selects.
 type Createhow4 struct {
 	Mode        Createmode4 // selects the arm
-	Createattrs Fattr4      // where Mode is Createmode4Unchecked4 or Createmode4Guarded4
-	Createverf  Verifier4   // where Mode is Createmode4Exclusive4
+	Createattrs Fattr4      // if Mode is Createmode4Unchecked4 or Createmode4Guarded4
+	Createverf  Verifier4   // if Mode is Createmode4Exclusive4
 }
 
-// The extent of Createhow4, which has no largest size below 2 GiB.
+// The bounds of Createhow4. Its size may be 2 GiB and more.
 const (
 	Createhow4MinSize       = 12 // bytes on the wire, at least
-	Createhow4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Createhow4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Opentype4 is enum opentype4.
@@ -1477,19 +1478,19 @@ const (
 	Opentype4Create   Opentype4 = 1 // OPEN4_CREATE
 )
 
-// Opentype4FixedSize is how many bytes every Opentype4 takes on the wire.
+// Opentype4FixedSize is the size of every Opentype4 on the wire, in bytes.
 const Opentype4FixedSize = 4
 
 // Openflag4 is union openflag4, with the arm that Opentype selects.
 type Openflag4 struct {
 	Opentype Opentype4  // selects the arm
-	How      Createhow4 // where Opentype is Opentype4Create
+	How      Createhow4 // if Opentype is Opentype4Create
 }
 
-// The extent of Openflag4, which has no largest size below 2 GiB.
+// The bounds of Openflag4. Its size may be 2 GiB and more.
 const (
 	Openflag4MinSize       = 4 // bytes on the wire, at least
-	Openflag4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Openflag4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // LimitBy4 is enum limit_by4.
@@ -1503,7 +1504,7 @@ const (
 	LimitBy4Blocks LimitBy4 = 2 // NFS_LIMIT_BLOCKS
 )
 
-// LimitBy4FixedSize is how many bytes every LimitBy4 takes on the wire.
+// LimitBy4FixedSize is the size of every LimitBy4 on the wire, in bytes.
 const LimitBy4FixedSize = 4
 
 // NFSModifiedLimit4 is struct nfs_modified_limit4.
@@ -1512,17 +1513,17 @@ type NFSModifiedLimit4 struct {
 	BytesPerBlock uint32
 }
 
-// NFSModifiedLimit4FixedSize is how many bytes every NFSModifiedLimit4 takes on the wire.
+// NFSModifiedLimit4FixedSize is the size of every NFSModifiedLimit4 on the wire, in bytes.
 const NFSModifiedLimit4FixedSize = 8
 
 // NFSSpaceLimit4 is union nfs_space_limit4, with the arm that Limitby selects.
 type NFSSpaceLimit4 struct {
 	Limitby   LimitBy4          // selects the arm
-	Filesize  uint64            // where Limitby is LimitBy4Size
-	ModBlocks NFSModifiedLimit4 // where Limitby is LimitBy4Blocks
+	Filesize  uint64            // if Limitby is LimitBy4Size
+	ModBlocks NFSModifiedLimit4 // if Limitby is LimitBy4Blocks
 }
 
-// NFSSpaceLimit4FixedSize is how many bytes every NFSSpaceLimit4 takes on the wire.
+// NFSSpaceLimit4FixedSize is the size of every NFSSpaceLimit4 on the wire, in bytes.
 const NFSSpaceLimit4FixedSize = 12
 
 // OpenDelegationType4 is enum open_delegation_type4.
@@ -1535,7 +1536,7 @@ const (
 	OpenDelegationType4Write OpenDelegationType4 = 2 // OPEN_DELEGATE_WRITE
 )
 
-// OpenDelegationType4FixedSize is how many bytes every OpenDelegationType4 takes on the wire.
+// OpenDelegationType4FixedSize is the size of every OpenDelegationType4 on the wire, in bytes.
 const OpenDelegationType4FixedSize = 4
 
 // OpenClaimType4 is enum open_claim_type4.
@@ -1549,7 +1550,7 @@ const (
 	OpenClaimType4DelegatePrev OpenClaimType4 = 3 // CLAIM_DELEGATE_PREV
 )
 
-// OpenClaimType4FixedSize is how many bytes every OpenClaimType4 takes on the wire.
+// OpenClaimType4FixedSize is the size of every OpenClaimType4 on the wire, in bytes.
 const OpenClaimType4FixedSize = 4
 
 // OpenClaimDelegateCur4 is struct open_claim_delegate_cur4.
@@ -1558,29 +1559,29 @@ type OpenClaimDelegateCur4 struct {
 	File            Component4
 }
 
-// The extent of OpenClaimDelegateCur4, which has no largest size below 2 GiB.
+// The bounds of OpenClaimDelegateCur4. Its size may be 2 GiB and more.
 const (
 	OpenClaimDelegateCur4MinSize       = 20 // bytes on the wire, at least
-	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	OpenClaimDelegateCur4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // OpenClaim4 is union open_claim4, with the arm that Claim selects.
 type OpenClaim4 struct {
 	Claim OpenClaimType4 // selects the arm
 	// CURRENT_FH: directory
-	File Component4 // where Claim is OpenClaimType4Null
+	File Component4 // if Claim is OpenClaimType4Null
 	// CURRENT_FH: file being reclaimed
-	DelegateType OpenDelegationType4 // where Claim is OpenClaimType4Previous
+	DelegateType OpenDelegationType4 // if Claim is OpenClaimType4Previous
 	// CURRENT_FH: directory
-	DelegateCurInfo OpenClaimDelegateCur4 // where Claim is OpenClaimType4DelegateCur
+	DelegateCurInfo OpenClaimDelegateCur4 // if Claim is OpenClaimType4DelegateCur
 	// CURRENT_FH: directory
-	FileDelegatePrev Component4 // where Claim is OpenClaimType4DelegatePrev
+	FileDelegatePrev Component4 // if Claim is OpenClaimType4DelegatePrev
 }
 
-// The extent of OpenClaim4, which has no largest size below 2 GiB.
+// The bounds of OpenClaim4. Its size may be 2 GiB and more.
 const (
 	OpenClaim4MinSize       = 8 // bytes on the wire, at least
-	OpenClaim4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	OpenClaim4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Open4Args is struct OPEN4args.
@@ -1595,10 +1596,10 @@ type Open4Args struct {
 	Claim       OpenClaim4
 }
 
-// The extent of Open4Args, which has no largest size below 2 GiB.
+// The bounds of Open4Args. Its size may be 2 GiB and more.
 const (
 	Open4ArgsMinSize       = 36 // bytes on the wire, at least
-	Open4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Open4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // OpenReadDelegation4 is struct open_read_delegation4.
@@ -1608,10 +1609,10 @@ type OpenReadDelegation4 struct {
 	Permissions Nfsace4  // Defines users who don't need an ACCESS call to open for read.
 }
 
-// The extent of OpenReadDelegation4, which has no largest size below 2 GiB.
+// The bounds of OpenReadDelegation4. Its size may be 2 GiB and more.
 const (
 	OpenReadDelegation4MinSize       = 36 // bytes on the wire, at least
-	OpenReadDelegation4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	OpenReadDelegation4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // OpenWriteDelegation4 is struct open_write_delegation4.
@@ -1622,23 +1623,23 @@ type OpenWriteDelegation4 struct {
 	Permissions Nfsace4        // Defines users who don't need an ACCESS call as part of a delegated open.
 }
 
-// The extent of OpenWriteDelegation4, which has no largest size below 2 GiB.
+// The bounds of OpenWriteDelegation4. Its size may be 2 GiB and more.
 const (
 	OpenWriteDelegation4MinSize       = 48 // bytes on the wire, at least
-	OpenWriteDelegation4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	OpenWriteDelegation4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // OpenDelegation4 is union open_delegation4, with the arm that DelegationType selects.
 type OpenDelegation4 struct {
 	DelegationType OpenDelegationType4   // selects the arm
-	Read           OpenReadDelegation4   // where DelegationType is OpenDelegationType4Read
-	Write          *OpenWriteDelegation4 // where DelegationType is OpenDelegationType4Write
+	Read           OpenReadDelegation4   // if DelegationType is OpenDelegationType4Read
+	Write          *OpenWriteDelegation4 // if DelegationType is OpenDelegationType4Write
 }
 
-// The extent of OpenDelegation4, which has no largest size below 2 GiB.
+// The bounds of OpenDelegation4. Its size may be 2 GiB and more.
 const (
 	OpenDelegation4MinSize       = 4 // bytes on the wire, at least
-	OpenDelegation4Amplification = 2 // bytes of memory that a value holds for each byte decoded, at most
+	OpenDelegation4Amplification = 2 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Open4Resok is struct OPEN4resok.
@@ -1650,23 +1651,23 @@ type Open4Resok struct {
 	Delegation OpenDelegation4 // Info on any open delegation
 }
 
-// The extent of Open4Resok, which has no largest size below 2 GiB.
+// The bounds of Open4Resok. Its size may be 2 GiB and more.
 const (
 	Open4ResokMinSize       = 48 // bytes on the wire, at least
-	Open4ResokAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Open4ResokAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Open4Res is union OPEN4res, with the arm that Status selects.
 type Open4Res struct {
 	Status Nfsstat4 // selects the arm
 	// CURRENT_FH: opened file
-	Resok4 *Open4Resok // where Status is Nfsstat4OK
+	Resok4 *Open4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Open4Res, which has no largest size below 2 GiB.
+// The bounds of Open4Res. Its size may be 2 GiB and more.
 const (
 	Open4ResMinSize       = 4 // bytes on the wire, at least
-	Open4ResAmplification = 3 // bytes of memory that a value holds for each byte decoded, at most
+	Open4ResAmplification = 3 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Openattr4Args is struct OPENATTR4args.
@@ -1675,7 +1676,7 @@ type Openattr4Args struct {
 	Createdir bool
 }
 
-// Openattr4ArgsFixedSize is how many bytes every Openattr4Args takes on the wire.
+// Openattr4ArgsFixedSize is the size of every Openattr4Args on the wire, in bytes.
 const Openattr4ArgsFixedSize = 4
 
 // Openattr4Res is struct OPENATTR4res.
@@ -1684,7 +1685,7 @@ type Openattr4Res struct {
 	Status Nfsstat4
 }
 
-// Openattr4ResFixedSize is how many bytes every Openattr4Res takes on the wire.
+// Openattr4ResFixedSize is the size of every Openattr4Res on the wire, in bytes.
 const Openattr4ResFixedSize = 4
 
 // OpenConfirm4Args is struct OPEN_CONFIRM4args.
@@ -1694,7 +1695,7 @@ type OpenConfirm4Args struct {
 	Seqid       Seqid4
 }
 
-// OpenConfirm4ArgsFixedSize is how many bytes every OpenConfirm4Args takes on the wire.
+// OpenConfirm4ArgsFixedSize is the size of every OpenConfirm4Args on the wire, in bytes.
 const OpenConfirm4ArgsFixedSize = 20
 
 // OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
@@ -1702,16 +1703,16 @@ type OpenConfirm4Resok struct {
 	OpenStateid Stateid4
 }
 
-// OpenConfirm4ResokFixedSize is how many bytes every OpenConfirm4Resok takes on the wire.
+// OpenConfirm4ResokFixedSize is the size of every OpenConfirm4Resok on the wire, in bytes.
 const OpenConfirm4ResokFixedSize = 16
 
 // OpenConfirm4Res is union OPEN_CONFIRM4res, with the arm that Status selects.
 type OpenConfirm4Res struct {
 	Status Nfsstat4          // selects the arm
-	Resok4 OpenConfirm4Resok // where Status is Nfsstat4OK
+	Resok4 OpenConfirm4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of OpenConfirm4Res.
+// The bounds of OpenConfirm4Res.
 const (
 	OpenConfirm4ResMinSize = 4  // bytes on the wire, at least
 	OpenConfirm4ResMaxSize = 20 // bytes on the wire, at most
@@ -1726,7 +1727,7 @@ type OpenDowngrade4Args struct {
 	ShareDeny   uint32
 }
 
-// OpenDowngrade4ArgsFixedSize is how many bytes every OpenDowngrade4Args takes on the wire.
+// OpenDowngrade4ArgsFixedSize is the size of every OpenDowngrade4Args on the wire, in bytes.
 const OpenDowngrade4ArgsFixedSize = 28
 
 // OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
@@ -1734,16 +1735,16 @@ type OpenDowngrade4Resok struct {
 	OpenStateid Stateid4
 }
 
-// OpenDowngrade4ResokFixedSize is how many bytes every OpenDowngrade4Resok takes on the wire.
+// OpenDowngrade4ResokFixedSize is the size of every OpenDowngrade4Resok on the wire, in bytes.
 const OpenDowngrade4ResokFixedSize = 16
 
 // OpenDowngrade4Res is union OPEN_DOWNGRADE4res, with the arm that Status selects.
 type OpenDowngrade4Res struct {
 	Status Nfsstat4            // selects the arm
-	Resok4 OpenDowngrade4Resok // where Status is Nfsstat4OK
+	Resok4 OpenDowngrade4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of OpenDowngrade4Res.
+// The bounds of OpenDowngrade4Res.
 const (
 	OpenDowngrade4ResMinSize = 4  // bytes on the wire, at least
 	OpenDowngrade4ResMaxSize = 20 // bytes on the wire, at most
@@ -1754,11 +1755,11 @@ type Putfh4Args struct {
 	Object NFSFh4
 }
 
-// The extent of Putfh4Args.
+// The bounds of Putfh4Args.
 const (
 	Putfh4ArgsMinSize       = 4   // bytes on the wire, at least
 	Putfh4ArgsMaxSize       = 132 // bytes on the wire, at most
-	Putfh4ArgsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	Putfh4ArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Putfh4Res is struct PUTFH4res.
@@ -1767,7 +1768,7 @@ type Putfh4Res struct {
 	Status Nfsstat4
 }
 
-// Putfh4ResFixedSize is how many bytes every Putfh4Res takes on the wire.
+// Putfh4ResFixedSize is the size of every Putfh4Res on the wire, in bytes.
 const Putfh4ResFixedSize = 4
 
 // Putpubfh4Res is struct PUTPUBFH4res.
@@ -1776,7 +1777,7 @@ type Putpubfh4Res struct {
 	Status Nfsstat4
 }
 
-// Putpubfh4ResFixedSize is how many bytes every Putpubfh4Res takes on the wire.
+// Putpubfh4ResFixedSize is the size of every Putpubfh4Res on the wire, in bytes.
 const Putpubfh4ResFixedSize = 4
 
 // Putrootfh4Res is struct PUTROOTFH4res.
@@ -1785,7 +1786,7 @@ type Putrootfh4Res struct {
 	Status Nfsstat4
 }
 
-// Putrootfh4ResFixedSize is how many bytes every Putrootfh4Res takes on the wire.
+// Putrootfh4ResFixedSize is the size of every Putrootfh4Res on the wire, in bytes.
 const Putrootfh4ResFixedSize = 4
 
 // Read4Args is struct READ4args.
@@ -1796,7 +1797,7 @@ type Read4Args struct {
 	Count   Count4
 }
 
-// Read4ArgsFixedSize is how many bytes every Read4Args takes on the wire.
+// Read4ArgsFixedSize is the size of every Read4Args on the wire, in bytes.
 const Read4ArgsFixedSize = 28
 
 // Read4Resok is struct READ4resok.
@@ -1805,22 +1806,22 @@ type Read4Resok struct {
 	Data []byte
 }
 
-// The extent of Read4Resok, which has no largest size below 2 GiB.
+// The bounds of Read4Resok. Its size may be 2 GiB and more.
 const (
 	Read4ResokMinSize       = 8 // bytes on the wire, at least
-	Read4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Read4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Read4Res is union READ4res, with the arm that Status selects.
 type Read4Res struct {
 	Status Nfsstat4   // selects the arm
-	Resok4 Read4Resok // where Status is Nfsstat4OK
+	Resok4 Read4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Read4Res, which has no largest size below 2 GiB.
+// The bounds of Read4Res. Its size may be 2 GiB and more.
 const (
 	Read4ResMinSize       = 4 // bytes on the wire, at least
-	Read4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Read4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Readdir4Args is struct READDIR4args.
@@ -1833,10 +1834,10 @@ type Readdir4Args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of Readdir4Args, which has no largest size below 2 GiB.
+// The bounds of Readdir4Args. Its size may be 2 GiB and more.
 const (
 	Readdir4ArgsMinSize       = 28 // bytes on the wire, at least
-	Readdir4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Readdir4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
@@ -1846,10 +1847,10 @@ type Entry4 struct {
 	Attrs  Fattr4
 }
 
-// The extent of Entry4, which has no largest size below 2 GiB.
+// The bounds of Entry4. Its size may be 2 GiB and more.
 const (
 	Entry4MinSize       = 20 // bytes on the wire, at least
-	Entry4Amplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Entry4Amplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Dirlist4 is struct dirlist4.
@@ -1858,10 +1859,10 @@ type Dirlist4 struct {
 	EOF     bool
 }
 
-// The extent of Dirlist4, which has no largest size below 2 GiB.
+// The bounds of Dirlist4. Its size may be 2 GiB and more.
 const (
 	Dirlist4MinSize       = 8  // bytes on the wire, at least
-	Dirlist4Amplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+	Dirlist4Amplification = 10 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Readdir4Resok is struct READDIR4resok.
@@ -1870,22 +1871,22 @@ type Readdir4Resok struct {
 	Reply      Dirlist4
 }
 
-// The extent of Readdir4Resok, which has no largest size below 2 GiB.
+// The bounds of Readdir4Resok. Its size may be 2 GiB and more.
 const (
 	Readdir4ResokMinSize       = 16 // bytes on the wire, at least
-	Readdir4ResokAmplification = 8  // bytes of memory that a value holds for each byte decoded, at most
+	Readdir4ResokAmplification = 8  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Readdir4Res is union READDIR4res, with the arm that Status selects.
 type Readdir4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 Readdir4Resok // where Status is Nfsstat4OK
+	Resok4 Readdir4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Readdir4Res, which has no largest size below 2 GiB.
+// The bounds of Readdir4Res. Its size may be 2 GiB and more.
 const (
 	Readdir4ResMinSize       = 4 // bytes on the wire, at least
-	Readdir4ResAmplification = 8 // bytes of memory that a value holds for each byte decoded, at most
+	Readdir4ResAmplification = 8 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Readlink4Resok is struct READLINK4resok.
@@ -1893,22 +1894,22 @@ type Readlink4Resok struct {
 	Link Linktext4
 }
 
-// The extent of Readlink4Resok, which has no largest size below 2 GiB.
+// The bounds of Readlink4Resok. Its size may be 2 GiB and more.
 const (
 	Readlink4ResokMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Readlink4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Readlink4Res is union READLINK4res, with the arm that Status selects.
 type Readlink4Res struct {
 	Status Nfsstat4       // selects the arm
-	Resok4 Readlink4Resok // where Status is Nfsstat4OK
+	Resok4 Readlink4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Readlink4Res, which has no largest size below 2 GiB.
+// The bounds of Readlink4Res. Its size may be 2 GiB and more.
 const (
 	Readlink4ResMinSize       = 4 // bytes on the wire, at least
-	Readlink4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Readlink4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Remove4Args is struct REMOVE4args.
@@ -1917,10 +1918,10 @@ type Remove4Args struct {
 	Target Component4
 }
 
-// The extent of Remove4Args, which has no largest size below 2 GiB.
+// The bounds of Remove4Args. Its size may be 2 GiB and more.
 const (
 	Remove4ArgsMinSize       = 4 // bytes on the wire, at least
-	Remove4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Remove4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Remove4Resok is struct REMOVE4resok.
@@ -1928,16 +1929,16 @@ type Remove4Resok struct {
 	Cinfo ChangeInfo4
 }
 
-// Remove4ResokFixedSize is how many bytes every Remove4Resok takes on the wire.
+// Remove4ResokFixedSize is the size of every Remove4Resok on the wire, in bytes.
 const Remove4ResokFixedSize = 20
 
 // Remove4Res is union REMOVE4res, with the arm that Status selects.
 type Remove4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 Remove4Resok // where Status is Nfsstat4OK
+	Resok4 Remove4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Remove4Res.
+// The bounds of Remove4Res.
 const (
 	Remove4ResMinSize = 4  // bytes on the wire, at least
 	Remove4ResMaxSize = 24 // bytes on the wire, at most
@@ -1951,10 +1952,10 @@ type Rename4Args struct {
 	Newname Component4
 }
 
-// The extent of Rename4Args, which has no largest size below 2 GiB.
+// The bounds of Rename4Args. Its size may be 2 GiB and more.
 const (
 	Rename4ArgsMinSize       = 8 // bytes on the wire, at least
-	Rename4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Rename4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Rename4Resok is struct RENAME4resok.
@@ -1963,16 +1964,16 @@ type Rename4Resok struct {
 	TargetCinfo ChangeInfo4
 }
 
-// Rename4ResokFixedSize is how many bytes every Rename4Resok takes on the wire.
+// Rename4ResokFixedSize is the size of every Rename4Resok on the wire, in bytes.
 const Rename4ResokFixedSize = 40
 
 // Rename4Res is union RENAME4res, with the arm that Status selects.
 type Rename4Res struct {
 	Status Nfsstat4     // selects the arm
-	Resok4 Rename4Resok // where Status is Nfsstat4OK
+	Resok4 Rename4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Rename4Res.
+// The bounds of Rename4Res.
 const (
 	Rename4ResMinSize = 4  // bytes on the wire, at least
 	Rename4ResMaxSize = 44 // bytes on the wire, at most
@@ -1983,7 +1984,7 @@ type Renew4Args struct {
 	Clientid Clientid4
 }
 
-// Renew4ArgsFixedSize is how many bytes every Renew4Args takes on the wire.
+// Renew4ArgsFixedSize is the size of every Renew4Args on the wire, in bytes.
 const Renew4ArgsFixedSize = 8
 
 // Renew4Res is struct RENEW4res.
@@ -1991,7 +1992,7 @@ type Renew4Res struct {
 	Status Nfsstat4
 }
 
-// Renew4ResFixedSize is how many bytes every Renew4Res takes on the wire.
+// Renew4ResFixedSize is the size of every Renew4Res on the wire, in bytes.
 const Renew4ResFixedSize = 4
 
 // Restorefh4Res is struct RESTOREFH4res.
@@ -2000,7 +2001,7 @@ type Restorefh4Res struct {
 	Status Nfsstat4
 }
 
-// Restorefh4ResFixedSize is how many bytes every Restorefh4Res takes on the wire.
+// Restorefh4ResFixedSize is the size of every Restorefh4Res on the wire, in bytes.
 const Restorefh4ResFixedSize = 4
 
 // Savefh4Res is struct SAVEFH4res.
@@ -2009,7 +2010,7 @@ type Savefh4Res struct {
 	Status Nfsstat4
 }
 
-// Savefh4ResFixedSize is how many bytes every Savefh4Res takes on the wire.
+// Savefh4ResFixedSize is the size of every Savefh4Res on the wire, in bytes.
 const Savefh4ResFixedSize = 4
 
 // Secinfo4Args is struct SECINFO4args.
@@ -2018,10 +2019,10 @@ type Secinfo4Args struct {
 	Name Component4
 }
 
-// The extent of Secinfo4Args, which has no largest size below 2 GiB.
+// The bounds of Secinfo4Args. Its size may be 2 GiB and more.
 const (
 	Secinfo4ArgsMinSize       = 4 // bytes on the wire, at least
-	Secinfo4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Secinfo4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // RPCGSSSvcT is enum rpc_gss_svc_t.
@@ -2036,7 +2037,7 @@ const (
 	RPCGSSSvcTPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
 )
 
-// RPCGSSSvcTFixedSize is how many bytes every RPCGSSSvcT takes on the wire.
+// RPCGSSSvcTFixedSize is the size of every RPCGSSSvcT on the wire, in bytes.
 const RPCGSSSvcTFixedSize = 4
 
 // RpcsecGSSInfo is struct rpcsec_gss_info.
@@ -2046,10 +2047,10 @@ type RpcsecGSSInfo struct {
 	Service RPCGSSSvcT
 }
 
-// The extent of RpcsecGSSInfo, which has no largest size below 2 GiB.
+// The bounds of RpcsecGSSInfo. Its size may be 2 GiB and more.
 const (
 	RpcsecGSSInfoMinSize       = 12 // bytes on the wire, at least
-	RpcsecGSSInfoAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	RpcsecGSSInfoAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Secinfo4 is union secinfo4, with the arm that Flavor selects.
@@ -2057,34 +2058,34 @@ const (
 // RPCSEC_GSS has a value of '6'.  See RFC 2203
 type Secinfo4 struct {
 	Flavor     uint32        // selects the arm
-	FlavorInfo RpcsecGSSInfo // where Flavor is RpcsecGSS
+	FlavorInfo RpcsecGSSInfo // if Flavor is RpcsecGSS
 }
 
-// The extent of Secinfo4, which has no largest size below 2 GiB.
+// The bounds of Secinfo4. Its size may be 2 GiB and more.
 const (
 	Secinfo4MinSize       = 4 // bytes on the wire, at least
-	Secinfo4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Secinfo4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Secinfo4Resok is typedef SECINFO4resok.
 type Secinfo4Resok []Secinfo4
 
-// The extent of Secinfo4Resok, which has no largest size below 2 GiB.
+// The bounds of Secinfo4Resok. Its size may be 2 GiB and more.
 const (
 	Secinfo4ResokMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResokAmplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+	Secinfo4ResokAmplification = 10 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Secinfo4Res is union SECINFO4res, with the arm that Status selects.
 type Secinfo4Res struct {
 	Status Nfsstat4      // selects the arm
-	Resok4 Secinfo4Resok // where Status is Nfsstat4OK
+	Resok4 Secinfo4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Secinfo4Res, which has no largest size below 2 GiB.
+// The bounds of Secinfo4Res. Its size may be 2 GiB and more.
 const (
 	Secinfo4ResMinSize       = 4  // bytes on the wire, at least
-	Secinfo4ResAmplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+	Secinfo4ResAmplification = 10 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Setattr4Args is struct SETATTR4args.
@@ -2094,10 +2095,10 @@ type Setattr4Args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of Setattr4Args, which has no largest size below 2 GiB.
+// The bounds of Setattr4Args. Its size may be 2 GiB and more.
 const (
 	Setattr4ArgsMinSize       = 24 // bytes on the wire, at least
-	Setattr4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Setattr4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Setattr4Res is struct SETATTR4res.
@@ -2106,10 +2107,10 @@ type Setattr4Res struct {
 	Attrsset Bitmap4
 }
 
-// The extent of Setattr4Res, which has no largest size below 2 GiB.
+// The bounds of Setattr4Res. Its size may be 2 GiB and more.
 const (
 	Setattr4ResMinSize       = 8 // bytes on the wire, at least
-	Setattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Setattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Setclientid4Args is struct SETCLIENTID4args.
@@ -2119,10 +2120,10 @@ type Setclientid4Args struct {
 	CallbackIdent uint32
 }
 
-// The extent of Setclientid4Args, which has no largest size below 2 GiB.
+// The bounds of Setclientid4Args. Its size may be 2 GiB and more.
 const (
 	Setclientid4ArgsMinSize       = 28 // bytes on the wire, at least
-	Setclientid4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Setclientid4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Setclientid4Resok is struct SETCLIENTID4resok.
@@ -2131,20 +2132,20 @@ type Setclientid4Resok struct {
 	SetclientidConfirm Verifier4
 }
 
-// Setclientid4ResokFixedSize is how many bytes every Setclientid4Resok takes on the wire.
+// Setclientid4ResokFixedSize is the size of every Setclientid4Resok on the wire, in bytes.
 const Setclientid4ResokFixedSize = 16
 
 // Setclientid4Res is union SETCLIENTID4res, with the arm that Status selects.
 type Setclientid4Res struct {
 	Status      Nfsstat4          // selects the arm
-	Resok4      Setclientid4Resok // where Status is Nfsstat4OK
-	ClientUsing Clientaddr4       // where Status is Nfsstat4ErrClidInuse
+	Resok4      Setclientid4Resok // if Status is Nfsstat4OK
+	ClientUsing Clientaddr4       // if Status is Nfsstat4ErrClidInuse
 }
 
-// The extent of Setclientid4Res, which has no largest size below 2 GiB.
+// The bounds of Setclientid4Res. Its size may be 2 GiB and more.
 const (
 	Setclientid4ResMinSize       = 4 // bytes on the wire, at least
-	Setclientid4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Setclientid4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
@@ -2153,7 +2154,7 @@ type SetclientidConfirm4Args struct {
 	SetclientidConfirm Verifier4
 }
 
-// SetclientidConfirm4ArgsFixedSize is how many bytes every SetclientidConfirm4Args takes on the wire.
+// SetclientidConfirm4ArgsFixedSize is the size of every SetclientidConfirm4Args on the wire, in bytes.
 const SetclientidConfirm4ArgsFixedSize = 16
 
 // SetclientidConfirm4Res is struct SETCLIENTID_CONFIRM4res.
@@ -2161,7 +2162,7 @@ type SetclientidConfirm4Res struct {
 	Status Nfsstat4
 }
 
-// SetclientidConfirm4ResFixedSize is how many bytes every SetclientidConfirm4Res takes on the wire.
+// SetclientidConfirm4ResFixedSize is the size of every SetclientidConfirm4Res on the wire, in bytes.
 const SetclientidConfirm4ResFixedSize = 4
 
 // Verify4Args is struct VERIFY4args.
@@ -2170,10 +2171,10 @@ type Verify4Args struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of Verify4Args, which has no largest size below 2 GiB.
+// The bounds of Verify4Args. Its size may be 2 GiB and more.
 const (
 	Verify4ArgsMinSize       = 8 // bytes on the wire, at least
-	Verify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	Verify4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Verify4Res is struct VERIFY4res.
@@ -2181,7 +2182,7 @@ type Verify4Res struct {
 	Status Nfsstat4
 }
 
-// Verify4ResFixedSize is how many bytes every Verify4Res takes on the wire.
+// Verify4ResFixedSize is the size of every Verify4Res on the wire, in bytes.
 const Verify4ResFixedSize = 4
 
 // StableHow4 is enum stable_how4.
@@ -2194,7 +2195,7 @@ const (
 	StableHow4FileSync4 StableHow4 = 2 // FILE_SYNC4
 )
 
-// StableHow4FixedSize is how many bytes every StableHow4 takes on the wire.
+// StableHow4FixedSize is the size of every StableHow4 on the wire, in bytes.
 const StableHow4FixedSize = 4
 
 // Write4Args is struct WRITE4args.
@@ -2206,10 +2207,10 @@ type Write4Args struct {
 	Data    []byte
 }
 
-// The extent of Write4Args, which has no largest size below 2 GiB.
+// The bounds of Write4Args. Its size may be 2 GiB and more.
 const (
 	Write4ArgsMinSize       = 32 // bytes on the wire, at least
-	Write4ArgsAmplification = 1  // bytes of memory that a value holds for each byte decoded, at most
+	Write4ArgsAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Write4Resok is struct WRITE4resok.
@@ -2219,16 +2220,16 @@ type Write4Resok struct {
 	Writeverf Verifier4
 }
 
-// Write4ResokFixedSize is how many bytes every Write4Resok takes on the wire.
+// Write4ResokFixedSize is the size of every Write4Resok on the wire, in bytes.
 const Write4ResokFixedSize = 16
 
 // Write4Res is union WRITE4res, with the arm that Status selects.
 type Write4Res struct {
 	Status Nfsstat4    // selects the arm
-	Resok4 Write4Resok // where Status is Nfsstat4OK
+	Resok4 Write4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of Write4Res.
+// The bounds of Write4Res.
 const (
 	Write4ResMinSize = 4  // bytes on the wire, at least
 	Write4ResMaxSize = 20 // bytes on the wire, at most
@@ -2239,11 +2240,11 @@ type ReleaseLockowner4Args struct {
 	LockOwner LockOwner4
 }
 
-// The extent of ReleaseLockowner4Args.
+// The bounds of ReleaseLockowner4Args.
 const (
 	ReleaseLockowner4ArgsMinSize       = 12   // bytes on the wire, at least
 	ReleaseLockowner4ArgsMaxSize       = 1036 // bytes on the wire, at most
-	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a value holds for each byte decoded, at most
+	ReleaseLockowner4ArgsAmplification = 1    // bytes of memory that a value holds for each byte of input, at most
 )
 
 // ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
@@ -2251,7 +2252,7 @@ type ReleaseLockowner4Res struct {
 	Status Nfsstat4
 }
 
-// ReleaseLockowner4ResFixedSize is how many bytes every ReleaseLockowner4Res takes on the wire.
+// ReleaseLockowner4ResFixedSize is the size of every ReleaseLockowner4Res on the wire, in bytes.
 const ReleaseLockowner4ResFixedSize = 4
 
 // Illegal4Res is struct ILLEGAL4res.
@@ -2259,7 +2260,7 @@ type Illegal4Res struct {
 	Status Nfsstat4
 }
 
-// Illegal4ResFixedSize is how many bytes every Illegal4Res takes on the wire.
+// Illegal4ResFixedSize is the size of every Illegal4Res on the wire, in bytes.
 const Illegal4ResFixedSize = 4
 
 // NFSOpnum4 is enum nfs_opnum4.
@@ -2307,97 +2308,97 @@ const (
 	NFSOpnum4Illegal            NFSOpnum4 = 10044 // OP_ILLEGAL
 )
 
-// NFSOpnum4FixedSize is how many bytes every NFSOpnum4 takes on the wire.
+// NFSOpnum4FixedSize is the size of every NFSOpnum4 on the wire, in bytes.
 const NFSOpnum4FixedSize = 4
 
 // NFSArgop4 is union nfs_argop4, with the arm that Argop selects.
 type NFSArgop4 struct {
 	Argop                NFSOpnum4                // selects the arm
-	Opaccess             Access4Args              // where Argop is NFSOpnum4Access
-	Opclose              Close4Args               // where Argop is NFSOpnum4Close
-	Opcommit             Commit4Args              // where Argop is NFSOpnum4Commit
-	Opcreate             *Create4Args             // where Argop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Args          // where Argop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Args         // where Argop is NFSOpnum4Delegreturn
-	Opgetattr            Getattr4Args             // where Argop is NFSOpnum4Getattr
-	Oplink               Link4Args                // where Argop is NFSOpnum4Link
-	Oplock               *Lock4Args               // where Argop is NFSOpnum4Lock
-	Oplockt              *Lockt4Args              // where Argop is NFSOpnum4Lockt
-	Oplocku              *Locku4Args              // where Argop is NFSOpnum4Locku
-	Oplookup             *Lookup4Args             // where Argop is NFSOpnum4Lookup
-	Opnverify            *Nverify4Args            // where Argop is NFSOpnum4Nverify
-	Opopen               *Open4Args               // where Argop is NFSOpnum4Open
-	Opopenattr           Openattr4Args            // where Argop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Args        // where Argop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Args      // where Argop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Args              // where Argop is NFSOpnum4Putfh
-	Opread               *Read4Args               // where Argop is NFSOpnum4Read
-	Opreaddir            *Readdir4Args            // where Argop is NFSOpnum4Readdir
-	Opremove             *Remove4Args             // where Argop is NFSOpnum4Remove
-	Oprename             *Rename4Args             // where Argop is NFSOpnum4Rename
-	Oprenew              Renew4Args               // where Argop is NFSOpnum4Renew
-	Opsecinfo            *Secinfo4Args            // where Argop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Args            // where Argop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Args        // where Argop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Args // where Argop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Args             // where Argop is NFSOpnum4Verify
-	Opwrite              *Write4Args              // where Argop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Args   // where Argop is NFSOpnum4ReleaseLockowner
+	Opaccess             Access4Args              // if Argop is NFSOpnum4Access
+	Opclose              Close4Args               // if Argop is NFSOpnum4Close
+	Opcommit             Commit4Args              // if Argop is NFSOpnum4Commit
+	Opcreate             *Create4Args             // if Argop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Args          // if Argop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Args         // if Argop is NFSOpnum4Delegreturn
+	Opgetattr            Getattr4Args             // if Argop is NFSOpnum4Getattr
+	Oplink               Link4Args                // if Argop is NFSOpnum4Link
+	Oplock               *Lock4Args               // if Argop is NFSOpnum4Lock
+	Oplockt              *Lockt4Args              // if Argop is NFSOpnum4Lockt
+	Oplocku              *Locku4Args              // if Argop is NFSOpnum4Locku
+	Oplookup             *Lookup4Args             // if Argop is NFSOpnum4Lookup
+	Opnverify            *Nverify4Args            // if Argop is NFSOpnum4Nverify
+	Opopen               *Open4Args               // if Argop is NFSOpnum4Open
+	Opopenattr           Openattr4Args            // if Argop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Args        // if Argop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Args      // if Argop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Args              // if Argop is NFSOpnum4Putfh
+	Opread               *Read4Args               // if Argop is NFSOpnum4Read
+	Opreaddir            *Readdir4Args            // if Argop is NFSOpnum4Readdir
+	Opremove             *Remove4Args             // if Argop is NFSOpnum4Remove
+	Oprename             *Rename4Args             // if Argop is NFSOpnum4Rename
+	Oprenew              Renew4Args               // if Argop is NFSOpnum4Renew
+	Opsecinfo            *Secinfo4Args            // if Argop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Args            // if Argop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Args        // if Argop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Args // if Argop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Args             // if Argop is NFSOpnum4Verify
+	Opwrite              *Write4Args              // if Argop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Args   // if Argop is NFSOpnum4ReleaseLockowner
 }
 
-// The extent of NFSArgop4, which has no largest size below 2 GiB.
+// The bounds of NFSArgop4. Its size may be 2 GiB and more.
 const (
 	NFSArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSArgop4Amplification = 6 // bytes of memory that a value holds for each byte decoded, at most
+	NFSArgop4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSResop4 is union nfs_resop4, with the arm that Resop selects.
 type NFSResop4 struct {
 	Resop                NFSOpnum4               // selects the arm
-	Opaccess             Access4Res              // where Resop is NFSOpnum4Access
-	Opclose              Close4Res               // where Resop is NFSOpnum4Close
-	Opcommit             Commit4Res              // where Resop is NFSOpnum4Commit
-	Opcreate             Create4Res              // where Resop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Res          // where Resop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Res         // where Resop is NFSOpnum4Delegreturn
-	Opgetattr            *Getattr4Res            // where Resop is NFSOpnum4Getattr
-	Opgetfh              *Getfh4Res              // where Resop is NFSOpnum4Getfh
-	Oplink               *Link4Res               // where Resop is NFSOpnum4Link
-	Oplock               *Lock4Res               // where Resop is NFSOpnum4Lock
-	Oplockt              *Lockt4Res              // where Resop is NFSOpnum4Lockt
-	Oplocku              Locku4Res               // where Resop is NFSOpnum4Locku
-	Oplookup             *Lookup4Res             // where Resop is NFSOpnum4Lookup
-	Oplookupp            *Lookupp4Res            // where Resop is NFSOpnum4Lookupp
-	Opnverify            *Nverify4Res            // where Resop is NFSOpnum4Nverify
-	Opopen               *Open4Res               // where Resop is NFSOpnum4Open
-	Opopenattr           *Openattr4Res           // where Resop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Res        // where Resop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Res      // where Resop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Res              // where Resop is NFSOpnum4Putfh
-	Opputpubfh           *Putpubfh4Res           // where Resop is NFSOpnum4Putpubfh
-	Opputrootfh          *Putrootfh4Res          // where Resop is NFSOpnum4Putrootfh
-	Opread               *Read4Res               // where Resop is NFSOpnum4Read
-	Opreaddir            *Readdir4Res            // where Resop is NFSOpnum4Readdir
-	Opreadlink           *Readlink4Res           // where Resop is NFSOpnum4Readlink
-	Opremove             *Remove4Res             // where Resop is NFSOpnum4Remove
-	Oprename             *Rename4Res             // where Resop is NFSOpnum4Rename
-	Oprenew              *Renew4Res              // where Resop is NFSOpnum4Renew
-	Oprestorefh          *Restorefh4Res          // where Resop is NFSOpnum4Restorefh
-	Opsavefh             *Savefh4Res             // where Resop is NFSOpnum4Savefh
-	Opsecinfo            *Secinfo4Res            // where Resop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Res            // where Resop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Res        // where Resop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Res // where Resop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Res             // where Resop is NFSOpnum4Verify
-	Opwrite              *Write4Res              // where Resop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Res   // where Resop is NFSOpnum4ReleaseLockowner
-	Opillegal            *Illegal4Res            // where Resop is NFSOpnum4Illegal
+	Opaccess             Access4Res              // if Resop is NFSOpnum4Access
+	Opclose              Close4Res               // if Resop is NFSOpnum4Close
+	Opcommit             Commit4Res              // if Resop is NFSOpnum4Commit
+	Opcreate             Create4Res              // if Resop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Res          // if Resop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Res         // if Resop is NFSOpnum4Delegreturn
+	Opgetattr            *Getattr4Res            // if Resop is NFSOpnum4Getattr
+	Opgetfh              *Getfh4Res              // if Resop is NFSOpnum4Getfh
+	Oplink               *Link4Res               // if Resop is NFSOpnum4Link
+	Oplock               *Lock4Res               // if Resop is NFSOpnum4Lock
+	Oplockt              *Lockt4Res              // if Resop is NFSOpnum4Lockt
+	Oplocku              Locku4Res               // if Resop is NFSOpnum4Locku
+	Oplookup             *Lookup4Res             // if Resop is NFSOpnum4Lookup
+	Oplookupp            *Lookupp4Res            // if Resop is NFSOpnum4Lookupp
+	Opnverify            *Nverify4Res            // if Resop is NFSOpnum4Nverify
+	Opopen               *Open4Res               // if Resop is NFSOpnum4Open
+	Opopenattr           *Openattr4Res           // if Resop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Res        // if Resop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Res      // if Resop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Res              // if Resop is NFSOpnum4Putfh
+	Opputpubfh           *Putpubfh4Res           // if Resop is NFSOpnum4Putpubfh
+	Opputrootfh          *Putrootfh4Res          // if Resop is NFSOpnum4Putrootfh
+	Opread               *Read4Res               // if Resop is NFSOpnum4Read
+	Opreaddir            *Readdir4Res            // if Resop is NFSOpnum4Readdir
+	Opreadlink           *Readlink4Res           // if Resop is NFSOpnum4Readlink
+	Opremove             *Remove4Res             // if Resop is NFSOpnum4Remove
+	Oprename             *Rename4Res             // if Resop is NFSOpnum4Rename
+	Oprenew              *Renew4Res              // if Resop is NFSOpnum4Renew
+	Oprestorefh          *Restorefh4Res          // if Resop is NFSOpnum4Restorefh
+	Opsavefh             *Savefh4Res             // if Resop is NFSOpnum4Savefh
+	Opsecinfo            *Secinfo4Res            // if Resop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Res            // if Resop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Res        // if Resop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Res // if Resop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Res             // if Resop is NFSOpnum4Verify
+	Opwrite              *Write4Res              // if Resop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Res   // if Resop is NFSOpnum4ReleaseLockowner
+	Opillegal            *Illegal4Res            // if Resop is NFSOpnum4Illegal
 }
 
-// The extent of NFSResop4, which has no largest size below 2 GiB.
+// The bounds of NFSResop4. Its size may be 2 GiB and more.
 const (
 	NFSResop4MinSize       = 8  // bytes on the wire, at least
-	NFSResop4Amplification = 10 // bytes of memory that a value holds for each byte decoded, at most
+	NFSResop4Amplification = 10 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Compound4Args is struct COMPOUND4args.
@@ -2407,10 +2408,10 @@ type Compound4Args struct {
 	Argarray     []NFSArgop4
 }
 
-// The extent of Compound4Args, which has no largest size below 2 GiB.
+// The bounds of Compound4Args. Its size may be 2 GiB and more.
 const (
 	Compound4ArgsMinSize       = 12 // bytes on the wire, at least
-	Compound4ArgsAmplification = 76 // bytes of memory that a value holds for each byte decoded, at most
+	Compound4ArgsAmplification = 76 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Compound4Res is struct COMPOUND4res.
@@ -2420,10 +2421,10 @@ type Compound4Res struct {
 	Resarray []NFSResop4
 }
 
-// The extent of Compound4Res, which has no largest size below 2 GiB.
+// The bounds of Compound4Res. Its size may be 2 GiB and more.
 const (
 	Compound4ResMinSize       = 12 // bytes on the wire, at least
-	Compound4ResAmplification = 58 // bytes of memory that a value holds for each byte decoded, at most
+	Compound4ResAmplification = 58 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbGetattr4Args is struct CB_GETATTR4args.
@@ -2434,10 +2435,10 @@ type CbGetattr4Args struct {
 	AttrRequest Bitmap4
 }
 
-// The extent of CbGetattr4Args, which has no largest size below 2 GiB.
+// The bounds of CbGetattr4Args. Its size may be 2 GiB and more.
 const (
 	CbGetattr4ArgsMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	CbGetattr4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbGetattr4Resok is struct CB_GETATTR4resok.
@@ -2445,22 +2446,22 @@ type CbGetattr4Resok struct {
 	ObjAttributes Fattr4
 }
 
-// The extent of CbGetattr4Resok, which has no largest size below 2 GiB.
+// The bounds of CbGetattr4Resok. Its size may be 2 GiB and more.
 const (
 	CbGetattr4ResokMinSize       = 8 // bytes on the wire, at least
-	CbGetattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	CbGetattr4ResokAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbGetattr4Res is union CB_GETATTR4res, with the arm that Status selects.
 type CbGetattr4Res struct {
 	Status Nfsstat4        // selects the arm
-	Resok4 CbGetattr4Resok // where Status is Nfsstat4OK
+	Resok4 CbGetattr4Resok // if Status is Nfsstat4OK
 }
 
-// The extent of CbGetattr4Res, which has no largest size below 2 GiB.
+// The bounds of CbGetattr4Res. Its size may be 2 GiB and more.
 const (
 	CbGetattr4ResMinSize       = 4 // bytes on the wire, at least
-	CbGetattr4ResAmplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	CbGetattr4ResAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbRecall4Args is struct CB_RECALL4args.
@@ -2470,11 +2471,11 @@ type CbRecall4Args struct {
 	Fh       NFSFh4
 }
 
-// The extent of CbRecall4Args.
+// The bounds of CbRecall4Args.
 const (
 	CbRecall4ArgsMinSize       = 24  // bytes on the wire, at least
 	CbRecall4ArgsMaxSize       = 152 // bytes on the wire, at most
-	CbRecall4ArgsAmplification = 1   // bytes of memory that a value holds for each byte decoded, at most
+	CbRecall4ArgsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbRecall4Res is struct CB_RECALL4res.
@@ -2482,7 +2483,7 @@ type CbRecall4Res struct {
 	Status Nfsstat4
 }
 
-// CbRecall4ResFixedSize is how many bytes every CbRecall4Res takes on the wire.
+// CbRecall4ResFixedSize is the size of every CbRecall4Res on the wire, in bytes.
 const CbRecall4ResFixedSize = 4
 
 // CbIllegal4Res is struct CB_ILLEGAL4res.
@@ -2492,7 +2493,7 @@ type CbIllegal4Res struct {
 	Status Nfsstat4
 }
 
-// CbIllegal4ResFixedSize is how many bytes every CbIllegal4Res takes on the wire.
+// CbIllegal4ResFixedSize is the size of every CbIllegal4Res on the wire, in bytes.
 const CbIllegal4ResFixedSize = 4
 
 // NFSCbOpnum4 is enum nfs_cb_opnum4.
@@ -2507,34 +2508,34 @@ const (
 	NFSCbOpnum4Illegal NFSCbOpnum4 = 10044 // OP_CB_ILLEGAL
 )
 
-// NFSCbOpnum4FixedSize is how many bytes every NFSCbOpnum4 takes on the wire.
+// NFSCbOpnum4FixedSize is the size of every NFSCbOpnum4 on the wire, in bytes.
 const NFSCbOpnum4FixedSize = 4
 
 // NFSCbArgop4 is union nfs_cb_argop4, with the arm that Argop selects.
 type NFSCbArgop4 struct {
 	Argop       uint32         // selects the arm
-	Opcbgetattr CbGetattr4Args // where Argop is 3
-	Opcbrecall  CbRecall4Args  // where Argop is 4
+	Opcbgetattr CbGetattr4Args // if Argop is 3
+	Opcbrecall  CbRecall4Args  // if Argop is 4
 }
 
-// The extent of NFSCbArgop4, which has no largest size below 2 GiB.
+// The bounds of NFSCbArgop4. Its size may be 2 GiB and more.
 const (
 	NFSCbArgop4MinSize       = 4 // bytes on the wire, at least
-	NFSCbArgop4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	NFSCbArgop4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSCbResop4 is union nfs_cb_resop4, with the arm that Resop selects.
 type NFSCbResop4 struct {
 	Resop       uint32        // selects the arm
-	Opcbgetattr CbGetattr4Res // where Resop is 3
-	Opcbrecall  CbRecall4Res  // where Resop is 4
-	Opcbillegal CbIllegal4Res // where Resop is 10044
+	Opcbgetattr CbGetattr4Res // if Resop is 3
+	Opcbrecall  CbRecall4Res  // if Resop is 4
+	Opcbillegal CbIllegal4Res // if Resop is 10044
 }
 
-// The extent of NFSCbResop4, which has no largest size below 2 GiB.
+// The bounds of NFSCbResop4. Its size may be 2 GiB and more.
 const (
 	NFSCbResop4MinSize       = 8 // bytes on the wire, at least
-	NFSCbResop4Amplification = 1 // bytes of memory that a value holds for each byte decoded, at most
+	NFSCbResop4Amplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbCompound4Args is struct CB_COMPOUND4args.
@@ -2545,10 +2546,10 @@ type CbCompound4Args struct {
 	Argarray      []NFSCbArgop4
 }
 
-// The extent of CbCompound4Args, which has no largest size below 2 GiB.
+// The bounds of CbCompound4Args. Its size may be 2 GiB and more.
 const (
 	CbCompound4ArgsMinSize       = 16 // bytes on the wire, at least
-	CbCompound4ArgsAmplification = 26 // bytes of memory that a value holds for each byte decoded, at most
+	CbCompound4ArgsAmplification = 26 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // CbCompound4Res is struct CB_COMPOUND4res.
@@ -2558,13 +2559,13 @@ type CbCompound4Res struct {
 	Resarray []NFSCbResop4
 }
 
-// The extent of CbCompound4Res, which has no largest size below 2 GiB.
+// The bounds of CbCompound4Res. Its size may be 2 GiB and more.
 const (
 	CbCompound4ResMinSize       = 12 // bytes on the wire, at least
-	CbCompound4ResAmplification = 9  // bytes of memory that a value holds for each byte decoded, at most
+	CbCompound4ResAmplification = 9  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v NFSFtype4) String() string {
 	switch v {
 	case NFSFtype4Reg:
@@ -2594,7 +2595,7 @@ func (v NFSFtype4) Valid() bool {
 	return 1 <= v && v <= 9
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSFtype4) XDRSize() int {
 	return 4
 }
@@ -2610,7 +2611,7 @@ func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2621,13 +2622,14 @@ func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSFtype4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2646,7 +2648,7 @@ func (v *NFSFtype4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFtype4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2656,8 +2658,8 @@ func (v *NFSFtype4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2666,7 +2668,7 @@ func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSFtype4:"))
@@ -2679,7 +2681,7 @@ func (v *NFSFtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFtype4:")
@@ -2693,7 +2695,7 @@ func (v *NFSFtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFtype4:")
@@ -2706,12 +2708,12 @@ func (v *NFSFtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSFtype4) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v Nfsstat4) String() string {
 	switch v {
 	case Nfsstat4OK:
@@ -2856,7 +2858,7 @@ func (v Nfsstat4) Valid() bool {
 		30 <= v && v <= 31 || v == 63 || v == 66 || 69 <= v && v <= 70 || v == 10001 || 10003 <= v && v <= 10048
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nfsstat4) XDRSize() int {
 	return 4
 }
@@ -2872,7 +2874,7 @@ func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2883,13 +2885,14 @@ func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsstat4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nfsstat4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -2908,7 +2911,7 @@ func (v *Nfsstat4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsstat4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -2918,8 +2921,8 @@ func (v *Nfsstat4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -2928,7 +2931,7 @@ func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Nfsstat4:"))
@@ -2941,7 +2944,7 @@ func (v *Nfsstat4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nfsstat4:")
@@ -2955,7 +2958,7 @@ func (v *Nfsstat4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nfsstat4:")
@@ -2968,12 +2971,12 @@ func (v *Nfsstat4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nfsstat4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Attrlist4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -2986,7 +2989,7 @@ func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -2997,13 +3000,14 @@ func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Attrlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Attrlist4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3022,7 +3026,7 @@ func (v *Attrlist4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Attrlist4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3032,8 +3036,8 @@ func (v *Attrlist4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3042,7 +3046,7 @@ func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Attrlist4:"))
@@ -3056,7 +3060,7 @@ func (v *Attrlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Attrlist4:")
@@ -3074,7 +3078,7 @@ func (v *Attrlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Attrlist4:")
@@ -3091,12 +3095,12 @@ func (v *Attrlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Attrlist4) ResetXDR() {
 	*v = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Bitmap4) XDRSize() int {
 	n := 4
 	n += 4 * len(*v)
@@ -3109,7 +3113,7 @@ func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3120,13 +3124,14 @@ func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bitmap4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Bitmap4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3145,7 +3150,7 @@ func (v *Bitmap4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bitmap4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3155,8 +3160,8 @@ func (v *Bitmap4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3165,7 +3170,7 @@ func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Bitmap4:"))
@@ -3186,7 +3191,7 @@ func (v *Bitmap4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -3208,7 +3213,7 @@ func (v *Bitmap4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Bitmap4:")
@@ -3222,12 +3227,12 @@ func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Bitmap4) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Changeid4) XDRSize() int {
 	return 8
 }
@@ -3243,7 +3248,7 @@ func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3254,13 +3259,14 @@ func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Changeid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Changeid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3279,7 +3285,7 @@ func (v *Changeid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Changeid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3289,8 +3295,8 @@ func (v *Changeid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3299,7 +3305,7 @@ func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3309,7 +3315,7 @@ func (v *Changeid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
@@ -3319,7 +3325,7 @@ func (v *Changeid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Changeid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Changeid4:")
@@ -3328,12 +3334,12 @@ func (v *Changeid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Changeid4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Clientid4) XDRSize() int {
 	return 8
 }
@@ -3349,7 +3355,7 @@ func (v *Clientid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3360,13 +3366,14 @@ func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Clientid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3385,7 +3392,7 @@ func (v *Clientid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3395,8 +3402,8 @@ func (v *Clientid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3405,7 +3412,7 @@ func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3415,7 +3422,7 @@ func (v *Clientid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
@@ -3425,7 +3432,7 @@ func (v *Clientid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Clientid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Clientid4:")
@@ -3434,12 +3441,12 @@ func (v *Clientid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Clientid4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Count4) XDRSize() int {
 	return 4
 }
@@ -3455,7 +3462,7 @@ func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3466,13 +3473,14 @@ func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Count4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Count4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3491,7 +3499,7 @@ func (v *Count4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Count4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3501,8 +3509,8 @@ func (v *Count4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Count4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3511,7 +3519,7 @@ func (v *Count4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3521,7 +3529,7 @@ func (v *Count4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
@@ -3531,7 +3539,7 @@ func (v *Count4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Count4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Count4:")
@@ -3540,12 +3548,12 @@ func (v *Count4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Count4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Length4) XDRSize() int {
 	return 8
 }
@@ -3561,7 +3569,7 @@ func (v *Length4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3572,13 +3580,14 @@ func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Length4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Length4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3597,7 +3606,7 @@ func (v *Length4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Length4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3607,8 +3616,8 @@ func (v *Length4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Length4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3617,7 +3626,7 @@ func (v *Length4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3627,7 +3636,7 @@ func (v *Length4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
@@ -3637,7 +3646,7 @@ func (v *Length4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Length4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Length4:")
@@ -3646,12 +3655,12 @@ func (v *Length4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Length4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Mode4) XDRSize() int {
 	return 4
 }
@@ -3667,7 +3676,7 @@ func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3678,13 +3687,14 @@ func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Mode4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Mode4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3703,7 +3713,7 @@ func (v *Mode4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mode4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3713,8 +3723,8 @@ func (v *Mode4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3723,7 +3733,7 @@ func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -3733,7 +3743,7 @@ func (v *Mode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
@@ -3743,7 +3753,7 @@ func (v *Mode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Mode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Mode4:")
@@ -3752,12 +3762,12 @@ func (v *Mode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Mode4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCookie4) XDRSize() int {
 	return 8
 }
@@ -3773,7 +3783,7 @@ func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3784,13 +3794,14 @@ func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCookie4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSCookie4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3809,7 +3820,7 @@ func (v *NFSCookie4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCookie4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3819,8 +3830,8 @@ func (v *NFSCookie4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3829,7 +3840,7 @@ func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -3839,7 +3850,7 @@ func (v *NFSCookie4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
@@ -3849,7 +3860,7 @@ func (v *NFSCookie4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCookie4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSCookie4:")
@@ -3858,12 +3869,12 @@ func (v *NFSCookie4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCookie4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSFh4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -3881,7 +3892,7 @@ func (v *NFSFh4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSFh4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -3892,13 +3903,14 @@ func (v *NFSFh4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFh4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSFh4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -3917,7 +3929,7 @@ func (v *NFSFh4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFh4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -3927,8 +3939,8 @@ func (v *NFSFh4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -3937,7 +3949,7 @@ func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFh4:"))
@@ -3951,7 +3963,7 @@ func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFh4:")
@@ -3972,7 +3984,7 @@ func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSFh4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSFh4:")
@@ -3992,12 +4004,12 @@ func (v *NFSFh4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSFh4) ResetXDR() {
 	*v = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSLease4) XDRSize() int {
 	return 4
 }
@@ -4013,7 +4025,7 @@ func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4024,13 +4036,14 @@ func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLease4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSLease4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4049,7 +4062,7 @@ func (v *NFSLease4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLease4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4059,8 +4072,8 @@ func (v *NFSLease4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4069,7 +4082,7 @@ func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4079,7 +4092,7 @@ func (v *NFSLease4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
@@ -4089,7 +4102,7 @@ func (v *NFSLease4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLease4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLease4:")
@@ -4098,12 +4111,12 @@ func (v *NFSLease4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSLease4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Offset4) XDRSize() int {
 	return 8
 }
@@ -4119,7 +4132,7 @@ func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4130,13 +4143,14 @@ func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Offset4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Offset4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4155,7 +4169,7 @@ func (v *Offset4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Offset4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4165,8 +4179,8 @@ func (v *Offset4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4175,7 +4189,7 @@ func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -4185,7 +4199,7 @@ func (v *Offset4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
@@ -4195,7 +4209,7 @@ func (v *Offset4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Offset4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Offset4:")
@@ -4204,12 +4218,12 @@ func (v *Offset4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Offset4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Qop4) XDRSize() int {
 	return 4
 }
@@ -4225,7 +4239,7 @@ func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4236,13 +4250,14 @@ func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Qop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Qop4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4261,7 +4276,7 @@ func (v *Qop4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Qop4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4271,8 +4286,8 @@ func (v *Qop4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4281,7 +4296,7 @@ func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4291,7 +4306,7 @@ func (v *Qop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
@@ -4301,7 +4316,7 @@ func (v *Qop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Qop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Qop4:")
@@ -4310,12 +4325,12 @@ func (v *Qop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Qop4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *SecOid4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -4328,7 +4343,7 @@ func (v *SecOid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4339,13 +4354,14 @@ func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SecOid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *SecOid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4364,7 +4380,7 @@ func (v *SecOid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SecOid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4374,8 +4390,8 @@ func (v *SecOid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4384,7 +4400,7 @@ func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.SecOid4:"))
@@ -4398,7 +4414,7 @@ func (v *SecOid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SecOid4:")
@@ -4416,7 +4432,7 @@ func (v *SecOid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SecOid4:")
@@ -4433,12 +4449,12 @@ func (v *SecOid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *SecOid4) ResetXDR() {
 	*v = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Seqid4) XDRSize() int {
 	return 4
 }
@@ -4454,7 +4470,7 @@ func (v *Seqid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4465,13 +4481,14 @@ func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Seqid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Seqid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4490,7 +4507,7 @@ func (v *Seqid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Seqid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4500,8 +4517,8 @@ func (v *Seqid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4510,7 +4527,7 @@ func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -4520,7 +4537,7 @@ func (v *Seqid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
@@ -4530,7 +4547,7 @@ func (v *Seqid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Seqid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Seqid4:")
@@ -4539,12 +4556,12 @@ func (v *Seqid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Seqid4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *UTF8String) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -4557,7 +4574,7 @@ func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4568,13 +4585,14 @@ func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4593,7 +4611,7 @@ func (v *UTF8String) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4603,8 +4621,8 @@ func (v *UTF8String) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4613,7 +4631,7 @@ func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.UTF8String:"))
@@ -4627,7 +4645,7 @@ func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.UTF8String:")
@@ -4645,7 +4663,7 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.UTF8String:")
@@ -4662,12 +4680,12 @@ func (v *UTF8String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *UTF8String) ResetXDR() {
 	*v = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Linktext4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
@@ -4680,7 +4698,7 @@ func (v *Linktext4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4691,13 +4709,14 @@ func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Linktext4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Linktext4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4716,7 +4735,7 @@ func (v *Linktext4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Linktext4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4726,8 +4745,8 @@ func (v *Linktext4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4736,7 +4755,7 @@ func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Linktext4:"))
@@ -4750,7 +4769,7 @@ func (v *Linktext4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Linktext4:")
@@ -4768,7 +4787,7 @@ func (v *Linktext4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Linktext4:")
@@ -4785,12 +4804,12 @@ func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Linktext4) ResetXDR() {
 	*v = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Pathname4) XDRSize() int {
 	n := 4
 	n += 4 * len(*v)
@@ -4806,7 +4825,7 @@ func (v *Pathname4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4817,13 +4836,14 @@ func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Pathname4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Pathname4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -4842,7 +4862,7 @@ func (v *Pathname4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Pathname4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -4852,8 +4872,8 @@ func (v *Pathname4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -4862,7 +4882,7 @@ func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Pathname4:"))
@@ -4887,7 +4907,7 @@ func (v *Pathname4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -4920,7 +4940,7 @@ func (v *Pathname4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Pathname4:")
@@ -4947,12 +4967,12 @@ func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Pathname4) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSLockid4) XDRSize() int {
 	return 8
 }
@@ -4968,7 +4988,7 @@ func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -4979,13 +4999,14 @@ func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSLockid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5004,7 +5025,7 @@ func (v *NFSLockid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5014,8 +5035,8 @@ func (v *NFSLockid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5024,7 +5045,7 @@ func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -5034,7 +5055,7 @@ func (v *NFSLockid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
@@ -5044,7 +5065,7 @@ func (v *NFSLockid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSLockid4:")
@@ -5053,12 +5074,12 @@ func (v *NFSLockid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSLockid4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Verifier4) XDRSize() int {
 	return 8
 }
@@ -5074,7 +5095,7 @@ func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5085,13 +5106,14 @@ func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verifier4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Verifier4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5110,7 +5132,7 @@ func (v *Verifier4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verifier4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5120,8 +5142,8 @@ func (v *Verifier4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5130,7 +5152,7 @@ func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -5140,7 +5162,7 @@ func (v *Verifier4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
@@ -5150,7 +5172,7 @@ func (v *Verifier4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Verifier4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Verifier4:")
@@ -5159,12 +5181,12 @@ func (v *Verifier4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Verifier4) ResetXDR() {
 	clear((*v)[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nfstime4) XDRSize() int {
 	return 12
 }
@@ -5180,7 +5202,7 @@ func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5191,13 +5213,14 @@ func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfstime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nfstime4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5216,7 +5239,7 @@ func (v *Nfstime4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfstime4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5226,8 +5249,8 @@ func (v *Nfstime4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5236,7 +5259,7 @@ func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -5248,7 +5271,7 @@ func (v *Nfstime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfstime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Nfstime4:Seconds")
@@ -5260,7 +5283,7 @@ func (v *Nfstime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nfstime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Nfstime4:Seconds")
@@ -5269,13 +5292,13 @@ func (v *Nfstime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nfstime4) ResetXDR() {
 	v.Seconds = 0
 	v.Nseconds = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v TimeHow4) String() string {
 	switch v {
 	case TimeHow4ServerTime4:
@@ -5291,7 +5314,7 @@ func (v TimeHow4) Valid() bool {
 	return uint32(v) <= 1
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *TimeHow4) XDRSize() int {
 	return 4
 }
@@ -5307,7 +5330,7 @@ func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5318,13 +5341,14 @@ func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *TimeHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *TimeHow4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5343,7 +5367,7 @@ func (v *TimeHow4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *TimeHow4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5353,8 +5377,8 @@ func (v *TimeHow4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5363,7 +5387,7 @@ func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.TimeHow4:"))
@@ -5376,7 +5400,7 @@ func (v *TimeHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.TimeHow4:")
@@ -5390,7 +5414,7 @@ func (v *TimeHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.TimeHow4:")
@@ -5403,12 +5427,12 @@ func (v *TimeHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *TimeHow4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Settime4) XDRSize() int {
 	n := 4
 	switch v.SetIt {
@@ -5430,7 +5454,7 @@ func (v *Settime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5441,13 +5465,14 @@ func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Settime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Settime4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5466,7 +5491,7 @@ func (v *Settime4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Settime4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5476,8 +5501,8 @@ func (v *Settime4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5486,7 +5511,7 @@ func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.SetIt {
 	case TimeHow4ClientTime4:
@@ -5511,7 +5536,7 @@ func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Settime4:SetIt")
@@ -5543,7 +5568,7 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Settime4:SetIt")
@@ -5564,7 +5589,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Settime4) ResetXDR() {
 	switch v.SetIt {
 	case TimeHow4ClientTime4:
@@ -5574,7 +5599,7 @@ func (v *Settime4) ResetXDR() {
 	v.SetIt = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fsid4) XDRSize() int {
 	return 16
 }
@@ -5590,7 +5615,7 @@ func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5601,13 +5626,14 @@ func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fsid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fsid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5626,7 +5652,7 @@ func (v *Fsid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fsid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5636,8 +5662,8 @@ func (v *Fsid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5646,7 +5672,7 @@ func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -5658,7 +5684,7 @@ func (v *Fsid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fsid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Fsid4:Major")
@@ -5670,7 +5696,7 @@ func (v *Fsid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fsid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Fsid4:Major")
@@ -5679,13 +5705,13 @@ func (v *Fsid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fsid4) ResetXDR() {
 	v.Major = 0
 	v.Minor = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *FsLocation4) XDRSize() int {
 	n := 8
 	n += 4 * len(v.Server)
@@ -5705,7 +5731,7 @@ func (v *FsLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *FsLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5716,13 +5742,14 @@ func (v *FsLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FsLocation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *FsLocation4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5741,7 +5768,7 @@ func (v *FsLocation4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FsLocation4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5751,8 +5778,8 @@ func (v *FsLocation4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -5761,7 +5788,7 @@ func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Server)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FsLocation4:Server"))
@@ -5806,7 +5833,7 @@ func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -5866,7 +5893,7 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Server")
@@ -5915,13 +5942,13 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *FsLocation4) ResetXDR() {
 	v.Server = v.Server[:0]
 	v.Rootpath = v.Rootpath[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *FsLocations4) XDRSize() int {
 	n := 8
 	n += 4 * len(v.FsRoot)
@@ -5948,7 +5975,7 @@ func (v *FsLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *FsLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -5959,13 +5986,14 @@ func (v *FsLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FsLocations4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *FsLocations4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -5984,7 +6012,7 @@ func (v *FsLocations4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FsLocations4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -5994,8 +6022,8 @@ func (v *FsLocations4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6004,7 +6032,7 @@ func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.FsRoot)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), math.MaxUint32, "nfs4.FsLocations4:FsRoot"))
@@ -6081,7 +6109,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -6183,7 +6211,7 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:FsRoot")
@@ -6264,13 +6292,13 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *FsLocations4) ResetXDR() {
 	v.FsRoot = v.FsRoot[:0]
 	v.Locations = v.Locations[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Acetype4) XDRSize() int {
 	return 4
 }
@@ -6286,7 +6314,7 @@ func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6297,13 +6325,14 @@ func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acetype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Acetype4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6322,7 +6351,7 @@ func (v *Acetype4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acetype4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6332,8 +6361,8 @@ func (v *Acetype4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6342,7 +6371,7 @@ func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6352,7 +6381,7 @@ func (v *Acetype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
@@ -6362,7 +6391,7 @@ func (v *Acetype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Acetype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acetype4:")
@@ -6371,12 +6400,12 @@ func (v *Acetype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Acetype4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Aceflag4) XDRSize() int {
 	return 4
 }
@@ -6392,7 +6421,7 @@ func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6403,13 +6432,14 @@ func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Aceflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Aceflag4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6428,7 +6458,7 @@ func (v *Aceflag4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Aceflag4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6438,8 +6468,8 @@ func (v *Aceflag4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6448,7 +6478,7 @@ func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6458,7 +6488,7 @@ func (v *Aceflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
@@ -6468,7 +6498,7 @@ func (v *Aceflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Aceflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Aceflag4:")
@@ -6477,12 +6507,12 @@ func (v *Aceflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Aceflag4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Acemask4) XDRSize() int {
 	return 4
 }
@@ -6498,7 +6528,7 @@ func (v *Acemask4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6509,13 +6539,14 @@ func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acemask4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Acemask4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6534,7 +6565,7 @@ func (v *Acemask4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acemask4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6544,8 +6575,8 @@ func (v *Acemask4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6554,7 +6585,7 @@ func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6564,7 +6595,7 @@ func (v *Acemask4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
@@ -6574,7 +6605,7 @@ func (v *Acemask4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Acemask4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Acemask4:")
@@ -6583,12 +6614,12 @@ func (v *Acemask4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Acemask4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nfsace4) XDRSize() int {
 	n := 16
 	n += xdr.Padded(len(v.Who))
@@ -6601,7 +6632,7 @@ func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6612,13 +6643,14 @@ func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsace4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nfsace4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6637,7 +6669,7 @@ func (v *Nfsace4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsace4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6647,8 +6679,8 @@ func (v *Nfsace4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6657,7 +6689,7 @@ func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Who)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.Who)), math.MaxUint32, "nfs4.Nfsace4:Who"))
@@ -6675,7 +6707,7 @@ func (v *Nfsace4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsace4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Nfsace4:Type")
@@ -6697,7 +6729,7 @@ func (v *Nfsace4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nfsace4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Nfsace4:Type")
@@ -6715,7 +6747,7 @@ func (v *Nfsace4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nfsace4) ResetXDR() {
 	v.Type = 0
 	v.Flag = 0
@@ -6723,7 +6755,7 @@ func (v *Nfsace4) ResetXDR() {
 	v.Who = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Specdata4) XDRSize() int {
 	return 8
 }
@@ -6739,7 +6771,7 @@ func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6750,13 +6782,14 @@ func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Specdata4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Specdata4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6775,7 +6808,7 @@ func (v *Specdata4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Specdata4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6785,8 +6818,8 @@ func (v *Specdata4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6795,7 +6828,7 @@ func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -6807,7 +6840,7 @@ func (v *Specdata4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Specdata4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Specdata4:Specdata1")
@@ -6819,7 +6852,7 @@ func (v *Specdata4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Specdata4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Specdata4:Specdata1")
@@ -6828,13 +6861,13 @@ func (v *Specdata4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Specdata4) ResetXDR() {
 	v.Specdata1 = 0
 	v.Specdata2 = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4FhExpireType) XDRSize() int {
 	return 4
 }
@@ -6850,7 +6883,7 @@ func (v *Fattr4FhExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4FhExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6861,13 +6894,14 @@ func (v *Fattr4FhExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FhExpireType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4FhExpireType) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6886,7 +6920,7 @@ func (v *Fattr4FhExpireType) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FhExpireType) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -6896,8 +6930,8 @@ func (v *Fattr4FhExpireType) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4FhExpireType) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -6906,7 +6940,7 @@ func (v *Fattr4FhExpireType) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6916,7 +6950,7 @@ func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FhExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FhExpireType:")
@@ -6926,7 +6960,7 @@ func (v *Fattr4FhExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FhExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FhExpireType:")
@@ -6935,12 +6969,12 @@ func (v *Fattr4FhExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4FhExpireType) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Size) XDRSize() int {
 	return 8
 }
@@ -6956,7 +6990,7 @@ func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -6967,13 +7001,14 @@ func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Size) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Size) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -6992,7 +7027,7 @@ func (v *Fattr4Size) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Size) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7002,8 +7037,8 @@ func (v *Fattr4Size) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7012,7 +7047,7 @@ func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -7022,7 +7057,7 @@ func (v *Fattr4Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
@@ -7032,7 +7067,7 @@ func (v *Fattr4Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Size:")
@@ -7041,12 +7076,12 @@ func (v *Fattr4Size) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Size) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4LinkSupport) XDRSize() int {
 	return 4
 }
@@ -7062,7 +7097,7 @@ func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7073,13 +7108,14 @@ func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4LinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4LinkSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7098,7 +7134,7 @@ func (v *Fattr4LinkSupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4LinkSupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7108,8 +7144,8 @@ func (v *Fattr4LinkSupport) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7118,7 +7154,7 @@ func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7128,7 +7164,7 @@ func (v *Fattr4LinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
@@ -7142,7 +7178,7 @@ func (v *Fattr4LinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4LinkSupport:")
@@ -7155,12 +7191,12 @@ func (v *Fattr4LinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4LinkSupport) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4SymlinkSupport) XDRSize() int {
 	return 4
 }
@@ -7176,7 +7212,7 @@ func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7187,13 +7223,14 @@ func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SymlinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4SymlinkSupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7212,7 +7249,7 @@ func (v *Fattr4SymlinkSupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SymlinkSupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7222,8 +7259,8 @@ func (v *Fattr4SymlinkSupport) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7232,7 +7269,7 @@ func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7242,7 +7279,7 @@ func (v *Fattr4SymlinkSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
@@ -7256,7 +7293,7 @@ func (v *Fattr4SymlinkSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4SymlinkSupport:")
@@ -7269,12 +7306,12 @@ func (v *Fattr4SymlinkSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4SymlinkSupport) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4NamedAttr) XDRSize() int {
 	return 4
 }
@@ -7290,7 +7327,7 @@ func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7301,13 +7338,14 @@ func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NamedAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4NamedAttr) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7326,7 +7364,7 @@ func (v *Fattr4NamedAttr) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NamedAttr) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7336,8 +7374,8 @@ func (v *Fattr4NamedAttr) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7346,7 +7384,7 @@ func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7356,7 +7394,7 @@ func (v *Fattr4NamedAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
@@ -7370,7 +7408,7 @@ func (v *Fattr4NamedAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NamedAttr:")
@@ -7383,12 +7421,12 @@ func (v *Fattr4NamedAttr) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4NamedAttr) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4UniqueHandles) XDRSize() int {
 	return 4
 }
@@ -7404,7 +7442,7 @@ func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7415,13 +7453,14 @@ func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4UniqueHandles) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4UniqueHandles) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7440,7 +7479,7 @@ func (v *Fattr4UniqueHandles) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4UniqueHandles) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7450,8 +7489,8 @@ func (v *Fattr4UniqueHandles) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7460,7 +7499,7 @@ func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7470,7 +7509,7 @@ func (v *Fattr4UniqueHandles) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
@@ -7484,7 +7523,7 @@ func (v *Fattr4UniqueHandles) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4UniqueHandles:")
@@ -7497,12 +7536,12 @@ func (v *Fattr4UniqueHandles) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4UniqueHandles) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4ACL) XDRSize() int {
 	n := 4
 	n += 16 * len(*v)
@@ -7518,7 +7557,7 @@ func (v *Fattr4ACL) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7529,13 +7568,14 @@ func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ACL) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4ACL) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7554,7 +7594,7 @@ func (v *Fattr4ACL) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ACL) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7564,8 +7604,8 @@ func (v *Fattr4ACL) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7574,7 +7614,7 @@ func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Fattr4ACL:"))
@@ -7604,7 +7644,7 @@ func (v *Fattr4ACL) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -7642,7 +7682,7 @@ func (v *Fattr4ACL) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ACL:")
@@ -7670,12 +7710,12 @@ func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4ACL) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Aclsupport) XDRSize() int {
 	return 4
 }
@@ -7691,7 +7731,7 @@ func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7702,13 +7742,14 @@ func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Aclsupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Aclsupport) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7727,7 +7768,7 @@ func (v *Fattr4Aclsupport) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Aclsupport) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7737,8 +7778,8 @@ func (v *Fattr4Aclsupport) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7747,7 +7788,7 @@ func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7757,7 +7798,7 @@ func (v *Fattr4Aclsupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
@@ -7767,7 +7808,7 @@ func (v *Fattr4Aclsupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Aclsupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Aclsupport:")
@@ -7776,12 +7817,12 @@ func (v *Fattr4Aclsupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Aclsupport) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Archive) XDRSize() int {
 	return 4
 }
@@ -7797,7 +7838,7 @@ func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7808,13 +7849,14 @@ func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Archive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Archive) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7833,7 +7875,7 @@ func (v *Fattr4Archive) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Archive) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7843,8 +7885,8 @@ func (v *Fattr4Archive) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7853,7 +7895,7 @@ func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7863,7 +7905,7 @@ func (v *Fattr4Archive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Archive:")
@@ -7877,7 +7919,7 @@ func (v *Fattr4Archive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Archive:")
@@ -7890,12 +7932,12 @@ func (v *Fattr4Archive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Archive) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Cansettime) XDRSize() int {
 	return 4
 }
@@ -7911,7 +7953,7 @@ func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -7922,13 +7964,14 @@ func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Cansettime) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Cansettime) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -7947,7 +7990,7 @@ func (v *Fattr4Cansettime) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Cansettime) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -7957,8 +8000,8 @@ func (v *Fattr4Cansettime) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -7967,7 +8010,7 @@ func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -7977,7 +8020,7 @@ func (v *Fattr4Cansettime) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
@@ -7991,7 +8034,7 @@ func (v *Fattr4Cansettime) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Cansettime:")
@@ -8004,12 +8047,12 @@ func (v *Fattr4Cansettime) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Cansettime) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4CaseInsensitive) XDRSize() int {
 	return 4
 }
@@ -8025,7 +8068,7 @@ func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8036,13 +8079,14 @@ func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CaseInsensitive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4CaseInsensitive) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8061,7 +8105,7 @@ func (v *Fattr4CaseInsensitive) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CaseInsensitive) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8071,8 +8115,8 @@ func (v *Fattr4CaseInsensitive) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8081,7 +8125,7 @@ func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8091,7 +8135,7 @@ func (v *Fattr4CaseInsensitive) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
@@ -8105,7 +8149,7 @@ func (v *Fattr4CaseInsensitive) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CaseInsensitive:")
@@ -8118,12 +8162,12 @@ func (v *Fattr4CaseInsensitive) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4CaseInsensitive) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4CasePreserving) XDRSize() int {
 	return 4
 }
@@ -8139,7 +8183,7 @@ func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8150,13 +8194,14 @@ func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CasePreserving) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4CasePreserving) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8175,7 +8220,7 @@ func (v *Fattr4CasePreserving) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CasePreserving) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8185,8 +8230,8 @@ func (v *Fattr4CasePreserving) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8195,7 +8240,7 @@ func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8205,7 +8250,7 @@ func (v *Fattr4CasePreserving) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
@@ -8219,7 +8264,7 @@ func (v *Fattr4CasePreserving) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4CasePreserving:")
@@ -8232,12 +8277,12 @@ func (v *Fattr4CasePreserving) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4CasePreserving) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4ChownRestricted) XDRSize() int {
 	return 4
 }
@@ -8253,7 +8298,7 @@ func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8264,13 +8309,14 @@ func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ChownRestricted) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4ChownRestricted) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8289,7 +8335,7 @@ func (v *Fattr4ChownRestricted) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ChownRestricted) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8299,8 +8345,8 @@ func (v *Fattr4ChownRestricted) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8309,7 +8355,7 @@ func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8319,7 +8365,7 @@ func (v *Fattr4ChownRestricted) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
@@ -8333,7 +8379,7 @@ func (v *Fattr4ChownRestricted) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4ChownRestricted:")
@@ -8346,12 +8392,12 @@ func (v *Fattr4ChownRestricted) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4ChownRestricted) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Fileid) XDRSize() int {
 	return 8
 }
@@ -8367,7 +8413,7 @@ func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8378,13 +8424,14 @@ func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Fileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Fileid) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8403,7 +8450,7 @@ func (v *Fattr4Fileid) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Fileid) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8413,8 +8460,8 @@ func (v *Fattr4Fileid) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8423,7 +8470,7 @@ func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8433,7 +8480,7 @@ func (v *Fattr4Fileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
@@ -8443,7 +8490,7 @@ func (v *Fattr4Fileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Fileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Fileid:")
@@ -8452,12 +8499,12 @@ func (v *Fattr4Fileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Fileid) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4FilesAvail) XDRSize() int {
 	return 8
 }
@@ -8473,7 +8520,7 @@ func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8484,13 +8531,14 @@ func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4FilesAvail) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8509,7 +8557,7 @@ func (v *Fattr4FilesAvail) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesAvail) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8519,8 +8567,8 @@ func (v *Fattr4FilesAvail) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8529,7 +8577,7 @@ func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8539,7 +8587,7 @@ func (v *Fattr4FilesAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
@@ -8549,7 +8597,7 @@ func (v *Fattr4FilesAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesAvail:")
@@ -8558,12 +8606,12 @@ func (v *Fattr4FilesAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4FilesAvail) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4FilesFree) XDRSize() int {
 	return 8
 }
@@ -8579,7 +8627,7 @@ func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8590,13 +8638,14 @@ func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4FilesFree) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8615,7 +8664,7 @@ func (v *Fattr4FilesFree) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesFree) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8625,8 +8674,8 @@ func (v *Fattr4FilesFree) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8635,7 +8684,7 @@ func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8645,7 +8694,7 @@ func (v *Fattr4FilesFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
@@ -8655,7 +8704,7 @@ func (v *Fattr4FilesFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesFree:")
@@ -8664,12 +8713,12 @@ func (v *Fattr4FilesFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4FilesFree) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4FilesTotal) XDRSize() int {
 	return 8
 }
@@ -8685,7 +8734,7 @@ func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8696,13 +8745,14 @@ func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4FilesTotal) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8721,7 +8771,7 @@ func (v *Fattr4FilesTotal) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesTotal) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8731,8 +8781,8 @@ func (v *Fattr4FilesTotal) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8741,7 +8791,7 @@ func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -8751,7 +8801,7 @@ func (v *Fattr4FilesTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
@@ -8761,7 +8811,7 @@ func (v *Fattr4FilesTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4FilesTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4FilesTotal:")
@@ -8770,12 +8820,12 @@ func (v *Fattr4FilesTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4FilesTotal) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Hidden) XDRSize() int {
 	return 4
 }
@@ -8791,7 +8841,7 @@ func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8802,13 +8852,14 @@ func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Hidden) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Hidden) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8827,7 +8878,7 @@ func (v *Fattr4Hidden) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Hidden) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8837,8 +8888,8 @@ func (v *Fattr4Hidden) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8847,7 +8898,7 @@ func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8857,7 +8908,7 @@ func (v *Fattr4Hidden) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Hidden:")
@@ -8871,7 +8922,7 @@ func (v *Fattr4Hidden) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Hidden:")
@@ -8884,12 +8935,12 @@ func (v *Fattr4Hidden) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Hidden) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Homogeneous) XDRSize() int {
 	return 4
 }
@@ -8905,7 +8956,7 @@ func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -8916,13 +8967,14 @@ func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Homogeneous) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Homogeneous) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -8941,7 +8993,7 @@ func (v *Fattr4Homogeneous) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Homogeneous) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -8951,8 +9003,8 @@ func (v *Fattr4Homogeneous) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -8961,7 +9013,7 @@ func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -8971,7 +9023,7 @@ func (v *Fattr4Homogeneous) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
@@ -8985,7 +9037,7 @@ func (v *Fattr4Homogeneous) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Homogeneous:")
@@ -8998,12 +9050,12 @@ func (v *Fattr4Homogeneous) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Homogeneous) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Maxfilesize) XDRSize() int {
 	return 8
 }
@@ -9019,7 +9071,7 @@ func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9030,13 +9082,14 @@ func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxfilesize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Maxfilesize) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9055,7 +9108,7 @@ func (v *Fattr4Maxfilesize) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxfilesize) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9065,8 +9118,8 @@ func (v *Fattr4Maxfilesize) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9075,7 +9128,7 @@ func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9085,7 +9138,7 @@ func (v *Fattr4Maxfilesize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
@@ -9095,7 +9148,7 @@ func (v *Fattr4Maxfilesize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxfilesize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxfilesize:")
@@ -9104,12 +9157,12 @@ func (v *Fattr4Maxfilesize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Maxfilesize) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Maxlink) XDRSize() int {
 	return 4
 }
@@ -9125,7 +9178,7 @@ func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9136,13 +9189,14 @@ func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxlink) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Maxlink) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9161,7 +9215,7 @@ func (v *Fattr4Maxlink) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxlink) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9171,8 +9225,8 @@ func (v *Fattr4Maxlink) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9181,7 +9235,7 @@ func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -9191,7 +9245,7 @@ func (v *Fattr4Maxlink) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
@@ -9201,7 +9255,7 @@ func (v *Fattr4Maxlink) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxlink) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxlink:")
@@ -9210,12 +9264,12 @@ func (v *Fattr4Maxlink) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Maxlink) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Maxname) XDRSize() int {
 	return 4
 }
@@ -9231,7 +9285,7 @@ func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9242,13 +9296,14 @@ func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxname) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Maxname) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9267,7 +9322,7 @@ func (v *Fattr4Maxname) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxname) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9277,8 +9332,8 @@ func (v *Fattr4Maxname) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9287,7 +9342,7 @@ func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -9297,7 +9352,7 @@ func (v *Fattr4Maxname) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
@@ -9307,7 +9362,7 @@ func (v *Fattr4Maxname) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxname) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Maxname:")
@@ -9316,12 +9371,12 @@ func (v *Fattr4Maxname) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Maxname) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Maxread) XDRSize() int {
 	return 8
 }
@@ -9337,7 +9392,7 @@ func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9348,13 +9403,14 @@ func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxread) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Maxread) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9373,7 +9429,7 @@ func (v *Fattr4Maxread) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxread) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9383,8 +9439,8 @@ func (v *Fattr4Maxread) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9393,7 +9449,7 @@ func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9403,7 +9459,7 @@ func (v *Fattr4Maxread) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
@@ -9413,7 +9469,7 @@ func (v *Fattr4Maxread) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxread) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxread:")
@@ -9422,12 +9478,12 @@ func (v *Fattr4Maxread) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Maxread) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Maxwrite) XDRSize() int {
 	return 8
 }
@@ -9443,7 +9499,7 @@ func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9454,13 +9510,14 @@ func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxwrite) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Maxwrite) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9479,7 +9536,7 @@ func (v *Fattr4Maxwrite) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxwrite) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9489,8 +9546,8 @@ func (v *Fattr4Maxwrite) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9499,7 +9556,7 @@ func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9509,7 +9566,7 @@ func (v *Fattr4Maxwrite) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
@@ -9519,7 +9576,7 @@ func (v *Fattr4Maxwrite) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Maxwrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4Maxwrite:")
@@ -9528,12 +9585,12 @@ func (v *Fattr4Maxwrite) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Maxwrite) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4MountedOnFileid) XDRSize() int {
 	return 8
 }
@@ -9549,7 +9606,7 @@ func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9560,13 +9617,14 @@ func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4MountedOnFileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4MountedOnFileid) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9585,7 +9643,7 @@ func (v *Fattr4MountedOnFileid) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4MountedOnFileid) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9595,8 +9653,8 @@ func (v *Fattr4MountedOnFileid) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9605,7 +9663,7 @@ func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9615,7 +9673,7 @@ func (v *Fattr4MountedOnFileid) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
@@ -9625,7 +9683,7 @@ func (v *Fattr4MountedOnFileid) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4MountedOnFileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4MountedOnFileid:")
@@ -9634,12 +9692,12 @@ func (v *Fattr4MountedOnFileid) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4MountedOnFileid) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4NoTrunc) XDRSize() int {
 	return 4
 }
@@ -9655,7 +9713,7 @@ func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9666,13 +9724,14 @@ func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NoTrunc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4NoTrunc) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9691,7 +9750,7 @@ func (v *Fattr4NoTrunc) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NoTrunc) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9701,8 +9760,8 @@ func (v *Fattr4NoTrunc) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9711,7 +9770,7 @@ func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -9721,7 +9780,7 @@ func (v *Fattr4NoTrunc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
@@ -9735,7 +9794,7 @@ func (v *Fattr4NoTrunc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4NoTrunc:")
@@ -9748,12 +9807,12 @@ func (v *Fattr4NoTrunc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4NoTrunc) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Numlinks) XDRSize() int {
 	return 4
 }
@@ -9769,7 +9828,7 @@ func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9780,13 +9839,14 @@ func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Numlinks) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4Numlinks) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9805,7 +9865,7 @@ func (v *Fattr4Numlinks) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Numlinks) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9815,8 +9875,8 @@ func (v *Fattr4Numlinks) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9825,7 +9885,7 @@ func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -9835,7 +9895,7 @@ func (v *Fattr4Numlinks) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
@@ -9845,7 +9905,7 @@ func (v *Fattr4Numlinks) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4Numlinks) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4Numlinks:")
@@ -9854,12 +9914,12 @@ func (v *Fattr4Numlinks) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4Numlinks) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4QuotaAvailHard) XDRSize() int {
 	return 8
 }
@@ -9875,7 +9935,7 @@ func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9886,13 +9946,14 @@ func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailHard) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4QuotaAvailHard) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -9911,7 +9972,7 @@ func (v *Fattr4QuotaAvailHard) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailHard) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -9921,8 +9982,8 @@ func (v *Fattr4QuotaAvailHard) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -9931,7 +9992,7 @@ func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -9941,7 +10002,7 @@ func (v *Fattr4QuotaAvailHard) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
@@ -9951,7 +10012,7 @@ func (v *Fattr4QuotaAvailHard) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailHard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailHard:")
@@ -9960,12 +10021,12 @@ func (v *Fattr4QuotaAvailHard) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4QuotaAvailHard) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4QuotaAvailSoft) XDRSize() int {
 	return 8
 }
@@ -9981,7 +10042,7 @@ func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -9992,13 +10053,14 @@ func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailSoft) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4QuotaAvailSoft) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10017,7 +10079,7 @@ func (v *Fattr4QuotaAvailSoft) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailSoft) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10027,8 +10089,8 @@ func (v *Fattr4QuotaAvailSoft) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10037,7 +10099,7 @@ func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10047,7 +10109,7 @@ func (v *Fattr4QuotaAvailSoft) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
@@ -10057,7 +10119,7 @@ func (v *Fattr4QuotaAvailSoft) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaAvailSoft) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaAvailSoft:")
@@ -10066,12 +10128,12 @@ func (v *Fattr4QuotaAvailSoft) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4QuotaAvailSoft) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4QuotaUsed) XDRSize() int {
 	return 8
 }
@@ -10087,7 +10149,7 @@ func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10098,13 +10160,14 @@ func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4QuotaUsed) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10123,7 +10186,7 @@ func (v *Fattr4QuotaUsed) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaUsed) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10133,8 +10196,8 @@ func (v *Fattr4QuotaUsed) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10143,7 +10206,7 @@ func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10153,7 +10216,7 @@ func (v *Fattr4QuotaUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
@@ -10163,7 +10226,7 @@ func (v *Fattr4QuotaUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4QuotaUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4QuotaUsed:")
@@ -10172,12 +10235,12 @@ func (v *Fattr4QuotaUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4QuotaUsed) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4SpaceAvail) XDRSize() int {
 	return 8
 }
@@ -10193,7 +10256,7 @@ func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10204,13 +10267,14 @@ func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4SpaceAvail) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10229,7 +10293,7 @@ func (v *Fattr4SpaceAvail) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceAvail) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10239,8 +10303,8 @@ func (v *Fattr4SpaceAvail) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10249,7 +10313,7 @@ func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10259,7 +10323,7 @@ func (v *Fattr4SpaceAvail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
@@ -10269,7 +10333,7 @@ func (v *Fattr4SpaceAvail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceAvail:")
@@ -10278,12 +10342,12 @@ func (v *Fattr4SpaceAvail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4SpaceAvail) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4SpaceFree) XDRSize() int {
 	return 8
 }
@@ -10299,7 +10363,7 @@ func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10310,13 +10374,14 @@ func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4SpaceFree) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10335,7 +10400,7 @@ func (v *Fattr4SpaceFree) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceFree) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10345,8 +10410,8 @@ func (v *Fattr4SpaceFree) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10355,7 +10420,7 @@ func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10365,7 +10430,7 @@ func (v *Fattr4SpaceFree) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
@@ -10375,7 +10440,7 @@ func (v *Fattr4SpaceFree) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceFree:")
@@ -10384,12 +10449,12 @@ func (v *Fattr4SpaceFree) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4SpaceFree) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4SpaceTotal) XDRSize() int {
 	return 8
 }
@@ -10405,7 +10470,7 @@ func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10416,13 +10481,14 @@ func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4SpaceTotal) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10441,7 +10507,7 @@ func (v *Fattr4SpaceTotal) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceTotal) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10451,8 +10517,8 @@ func (v *Fattr4SpaceTotal) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10461,7 +10527,7 @@ func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10471,7 +10537,7 @@ func (v *Fattr4SpaceTotal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
@@ -10481,7 +10547,7 @@ func (v *Fattr4SpaceTotal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceTotal:")
@@ -10490,12 +10556,12 @@ func (v *Fattr4SpaceTotal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4SpaceTotal) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4SpaceUsed) XDRSize() int {
 	return 8
 }
@@ -10511,7 +10577,7 @@ func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10522,13 +10588,14 @@ func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4SpaceUsed) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10547,7 +10614,7 @@ func (v *Fattr4SpaceUsed) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceUsed) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10557,8 +10624,8 @@ func (v *Fattr4SpaceUsed) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10567,7 +10634,7 @@ func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -10577,7 +10644,7 @@ func (v *Fattr4SpaceUsed) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
@@ -10587,7 +10654,7 @@ func (v *Fattr4SpaceUsed) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4SpaceUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Fattr4SpaceUsed:")
@@ -10596,12 +10663,12 @@ func (v *Fattr4SpaceUsed) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4SpaceUsed) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4System) XDRSize() int {
 	return 4
 }
@@ -10617,7 +10684,7 @@ func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10628,13 +10695,14 @@ func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4System) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4System) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10653,7 +10721,7 @@ func (v *Fattr4System) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4System) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10663,8 +10731,8 @@ func (v *Fattr4System) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10673,7 +10741,7 @@ func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -10683,7 +10751,7 @@ func (v *Fattr4System) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4System:")
@@ -10697,7 +10765,7 @@ func (v *Fattr4System) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4System:")
@@ -10710,12 +10778,12 @@ func (v *Fattr4System) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4System) ResetXDR() {
 	*v = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4) XDRSize() int {
 	n := 8
 	n += 4 * len(v.Attrmask)
@@ -10729,7 +10797,7 @@ func (v *Fattr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10740,13 +10808,14 @@ func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Fattr4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10765,7 +10834,7 @@ func (v *Fattr4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10775,8 +10844,8 @@ func (v *Fattr4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10785,7 +10854,7 @@ func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Attrmask)), math.MaxUint32, "nfs4.Fattr4:Attrmask"))
@@ -10815,7 +10884,7 @@ func (v *Fattr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -10850,7 +10919,7 @@ func (v *Fattr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Fattr4:Attrmask")
@@ -10876,13 +10945,13 @@ func (v *Fattr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Fattr4) ResetXDR() {
 	v.Attrmask = v.Attrmask[:0]
 	v.AttrVals = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ChangeInfo4) XDRSize() int {
 	return 20
 }
@@ -10898,7 +10967,7 @@ func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -10909,13 +10978,14 @@ func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChangeInfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ChangeInfo4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -10934,7 +11004,7 @@ func (v *ChangeInfo4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChangeInfo4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -10944,8 +11014,8 @@ func (v *ChangeInfo4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -10954,7 +11024,7 @@ func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -10967,7 +11037,7 @@ func (v *ChangeInfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ChangeInfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ChangeInfo4:Atomic")
@@ -10984,7 +11054,7 @@ func (v *ChangeInfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ChangeInfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ChangeInfo4:Atomic")
@@ -10998,14 +11068,14 @@ func (v *ChangeInfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ChangeInfo4) ResetXDR() {
 	v.Atomic = false
 	v.Before = 0
 	v.After = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Clientaddr4) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.RNetid))
@@ -11019,7 +11089,7 @@ func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11030,13 +11100,14 @@ func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientaddr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Clientaddr4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11055,7 +11126,7 @@ func (v *Clientaddr4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientaddr4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11065,8 +11136,8 @@ func (v *Clientaddr4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11075,7 +11146,7 @@ func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.RNetid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), math.MaxUint32, "nfs4.Clientaddr4:RNetid"))
@@ -11095,7 +11166,7 @@ func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
@@ -11126,7 +11197,7 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
@@ -11155,13 +11226,13 @@ func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Clientaddr4) ResetXDR() {
 	v.RNetid = nil
 	v.RAddr = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbClient4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.CbLocation.RNetid))
@@ -11175,7 +11246,7 @@ func (v *CbClient4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11186,13 +11257,14 @@ func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbClient4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbClient4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11211,7 +11283,7 @@ func (v *CbClient4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbClient4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11221,8 +11293,8 @@ func (v *CbClient4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11231,7 +11303,7 @@ func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.CbLocation.RNetid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RNetid"))
@@ -11253,7 +11325,7 @@ func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:CbProgram")
@@ -11286,7 +11358,7 @@ func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:CbProgram")
@@ -11316,13 +11388,13 @@ func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbClient4) ResetXDR() {
 	v.CbProgram = 0
 	v.CbLocation.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Stateid4) XDRSize() int {
 	return 16
 }
@@ -11338,7 +11410,7 @@ func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11349,13 +11421,14 @@ func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Stateid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Stateid4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11374,7 +11447,7 @@ func (v *Stateid4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Stateid4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11384,8 +11457,8 @@ func (v *Stateid4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11394,7 +11467,7 @@ func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -11406,7 +11479,7 @@ func (v *Stateid4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Stateid4:Seqid")
@@ -11418,7 +11491,7 @@ func (v *Stateid4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Stateid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Stateid4:Seqid")
@@ -11427,13 +11500,13 @@ func (v *Stateid4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Stateid4) ResetXDR() {
 	v.Seqid = 0
 	clear(v.Other[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSClientID4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.ID))
@@ -11451,7 +11524,7 @@ func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11462,13 +11535,14 @@ func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSClientID4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSClientID4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11487,7 +11561,7 @@ func (v *NFSClientID4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11497,8 +11571,8 @@ func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11507,7 +11581,7 @@ func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.ID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ID)), 1024, "nfs4.NFSClientID4:ID"))
@@ -11523,7 +11597,7 @@ func (v *NFSClientID4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
@@ -11546,7 +11620,7 @@ func (v *NFSClientID4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSClientID4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.NFSClientID4:Verifier")
@@ -11567,13 +11641,13 @@ func (v *NFSClientID4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSClientID4) ResetXDR() {
 	clear(v.Verifier[:])
 	v.ID = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenOwner4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Owner))
@@ -11591,7 +11665,7 @@ func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11602,13 +11676,14 @@ func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenOwner4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11627,7 +11702,7 @@ func (v *OpenOwner4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenOwner4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11637,8 +11712,8 @@ func (v *OpenOwner4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11647,7 +11722,7 @@ func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.OpenOwner4:Owner"))
@@ -11663,7 +11738,7 @@ func (v *OpenOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.OpenOwner4:Clientid")
@@ -11686,7 +11761,7 @@ func (v *OpenOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.OpenOwner4:Clientid")
@@ -11707,13 +11782,13 @@ func (v *OpenOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenOwner4) ResetXDR() {
 	v.Clientid = 0
 	v.Owner = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *LockOwner4) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Owner))
@@ -11731,7 +11806,7 @@ func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11742,13 +11817,14 @@ func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *LockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11767,7 +11843,7 @@ func (v *LockOwner4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LockOwner4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11777,8 +11853,8 @@ func (v *LockOwner4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11787,7 +11863,7 @@ func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Owner)), 1024, "nfs4.LockOwner4:Owner"))
@@ -11803,7 +11879,7 @@ func (v *LockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.LockOwner4:Clientid")
@@ -11826,7 +11902,7 @@ func (v *LockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *LockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.LockOwner4:Clientid")
@@ -11847,13 +11923,13 @@ func (v *LockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *LockOwner4) ResetXDR() {
 	v.Clientid = 0
 	v.Owner = nil
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v NFSLockType4) String() string {
 	switch v {
 	case NFSLockType4ReadLt:
@@ -11873,7 +11949,7 @@ func (v NFSLockType4) Valid() bool {
 	return 1 <= v && v <= 4
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSLockType4) XDRSize() int {
 	return 4
 }
@@ -11889,7 +11965,7 @@ func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -11900,13 +11976,14 @@ func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSLockType4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -11925,7 +12002,7 @@ func (v *NFSLockType4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockType4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -11935,8 +12012,8 @@ func (v *NFSLockType4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -11945,7 +12022,7 @@ func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSLockType4:"))
@@ -11958,7 +12035,7 @@ func (v *NFSLockType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLockType4:")
@@ -11972,7 +12049,7 @@ func (v *NFSLockType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSLockType4:")
@@ -11985,12 +12062,12 @@ func (v *NFSLockType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSLockType4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Access4Args) XDRSize() int {
 	return 4
 }
@@ -12006,7 +12083,7 @@ func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12017,13 +12094,14 @@ func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Access4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12042,7 +12120,7 @@ func (v *Access4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12052,8 +12130,8 @@ func (v *Access4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12062,7 +12140,7 @@ func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -12072,7 +12150,7 @@ func (v *Access4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
@@ -12082,7 +12160,7 @@ func (v *Access4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Args:Access")
@@ -12091,12 +12169,12 @@ func (v *Access4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Access4Args) ResetXDR() {
 	v.Access = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Access4Resok) XDRSize() int {
 	return 8
 }
@@ -12112,7 +12190,7 @@ func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12123,13 +12201,14 @@ func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Access4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12148,7 +12227,7 @@ func (v *Access4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12158,8 +12237,8 @@ func (v *Access4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12168,7 +12247,7 @@ func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -12180,7 +12259,7 @@ func (v *Access4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Access4Resok:Supported")
@@ -12192,7 +12271,7 @@ func (v *Access4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Access4Resok:Supported")
@@ -12201,13 +12280,13 @@ func (v *Access4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Access4Resok) ResetXDR() {
 	v.Supported = 0
 	v.Access = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Access4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -12229,7 +12308,7 @@ func (v *Access4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12240,13 +12319,14 @@ func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12265,7 +12345,7 @@ func (v *Access4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12275,8 +12355,8 @@ func (v *Access4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12285,7 +12365,7 @@ func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -12310,7 +12390,7 @@ func (v *Access4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Res:Status")
@@ -12342,7 +12422,7 @@ func (v *Access4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Access4Res:Status")
@@ -12363,7 +12443,7 @@ func (v *Access4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Access4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -12373,7 +12453,7 @@ func (v *Access4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Close4Args) XDRSize() int {
 	return 20
 }
@@ -12389,7 +12469,7 @@ func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12400,13 +12480,14 @@ func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Close4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12425,7 +12506,7 @@ func (v *Close4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12435,8 +12516,8 @@ func (v *Close4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12445,7 +12526,7 @@ func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -12458,7 +12539,7 @@ func (v *Close4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Close4Args:Seqid")
@@ -12471,7 +12552,7 @@ func (v *Close4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Close4Args:Seqid")
@@ -12480,13 +12561,13 @@ func (v *Close4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Close4Args) ResetXDR() {
 	v.Seqid = 0
 	v.OpenStateid.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Close4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -12508,7 +12589,7 @@ func (v *Close4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12519,13 +12600,14 @@ func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12544,7 +12626,7 @@ func (v *Close4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12554,8 +12636,8 @@ func (v *Close4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12564,7 +12646,7 @@ func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -12589,7 +12671,7 @@ func (v *Close4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Close4Res:Status")
@@ -12621,7 +12703,7 @@ func (v *Close4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Close4Res:Status")
@@ -12642,7 +12724,7 @@ func (v *Close4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Close4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -12652,7 +12734,7 @@ func (v *Close4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Args) XDRSize() int {
 	return 12
 }
@@ -12668,7 +12750,7 @@ func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12679,13 +12761,14 @@ func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Commit4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12704,7 +12787,7 @@ func (v *Commit4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12714,8 +12797,8 @@ func (v *Commit4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12724,7 +12807,7 @@ func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return v.failXDR(e, codec.Full())
@@ -12736,7 +12819,7 @@ func (v *Commit4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Commit4Args:Offset")
@@ -12748,7 +12831,7 @@ func (v *Commit4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Commit4Args:Offset")
@@ -12757,13 +12840,13 @@ func (v *Commit4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Commit4Args) ResetXDR() {
 	v.Offset = 0
 	v.Count = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Resok) XDRSize() int {
 	return 8
 }
@@ -12779,7 +12862,7 @@ func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12790,13 +12873,14 @@ func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Commit4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12815,7 +12899,7 @@ func (v *Commit4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12825,8 +12909,8 @@ func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12835,7 +12919,7 @@ func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -12845,7 +12929,7 @@ func (v *Commit4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
@@ -12855,7 +12939,7 @@ func (v *Commit4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Commit4Resok:Writeverf")
@@ -12864,12 +12948,12 @@ func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Commit4Resok) ResetXDR() {
 	clear(v.Writeverf[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -12891,7 +12975,7 @@ func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -12902,13 +12986,14 @@ func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -12927,7 +13012,7 @@ func (v *Commit4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -12937,8 +13022,8 @@ func (v *Commit4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -12947,7 +13032,7 @@ func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -12971,7 +13056,7 @@ func (v *Commit4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Commit4Res:Status")
@@ -13001,7 +13086,7 @@ func (v *Commit4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Commit4Res:Status")
@@ -13022,7 +13107,7 @@ func (v *Commit4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Commit4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -13032,7 +13117,7 @@ func (v *Commit4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Createtype4) XDRSize() int {
 	n := 4
 	switch v.Type {
@@ -13053,7 +13138,7 @@ func (v *Createtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -13064,13 +13149,14 @@ func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Createtype4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -13089,7 +13175,7 @@ func (v *Createtype4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createtype4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -13099,8 +13185,8 @@ func (v *Createtype4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -13109,7 +13195,7 @@ func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case NFSFtype4Lnk:
@@ -13152,7 +13238,7 @@ func (v *Createtype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Type")
@@ -13202,7 +13288,7 @@ func (v *Createtype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createtype4:Type")
@@ -13237,7 +13323,7 @@ func (v *Createtype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createtype4) ResetXDR() {
 	switch v.Type {
 	case NFSFtype4Lnk:
@@ -13250,7 +13336,7 @@ func (v *Createtype4) ResetXDR() {
 	v.Type = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Args) XDRSize() int {
 	n := 16
 	switch v.Objtype.Type {
@@ -13274,7 +13360,7 @@ func (v *Create4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -13285,13 +13371,14 @@ func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -13310,7 +13397,7 @@ func (v *Create4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -13320,8 +13407,8 @@ func (v *Create4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -13330,7 +13417,7 @@ func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Objtype.Type {
 	case NFSFtype4Lnk:
@@ -13404,7 +13491,7 @@ func (v *Create4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -13497,7 +13584,7 @@ func (v *Create4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Args:Objtype.Type")
@@ -13565,14 +13652,14 @@ func (v *Create4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Args) ResetXDR() {
 	v.Objtype.ResetXDR()
 	v.Objname = nil
 	v.Createattrs.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Resok) XDRSize() int {
 	n := 24
 	n += 4 * len(v.Attrset)
@@ -13585,7 +13672,7 @@ func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -13596,13 +13683,14 @@ func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -13621,7 +13709,7 @@ func (v *Create4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -13631,8 +13719,8 @@ func (v *Create4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -13641,7 +13729,7 @@ func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Create4Resok:Attrset"))
@@ -13666,7 +13754,7 @@ func (v *Create4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 24) {
@@ -13696,7 +13784,7 @@ func (v *Create4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Create4Resok:Cinfo.Atomic")
@@ -13715,13 +13803,13 @@ func (v *Create4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 	v.Attrset = v.Attrset[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -13739,7 +13827,7 @@ func (v *Create4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -13750,13 +13838,14 @@ func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -13775,7 +13864,7 @@ func (v *Create4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -13785,8 +13874,8 @@ func (v *Create4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -13795,7 +13884,7 @@ func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -13833,7 +13922,7 @@ func (v *Create4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -13883,7 +13972,7 @@ func (v *Create4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Create4Res:Status")
@@ -13914,7 +14003,7 @@ func (v *Create4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Create4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -13924,7 +14013,7 @@ func (v *Create4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegpurge4Args) XDRSize() int {
 	return 8
 }
@@ -13940,7 +14029,7 @@ func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -13951,13 +14040,14 @@ func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Delegpurge4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -13976,7 +14066,7 @@ func (v *Delegpurge4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -13986,8 +14076,8 @@ func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -13996,7 +14086,7 @@ func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -14006,7 +14096,7 @@ func (v *Delegpurge4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
@@ -14016,7 +14106,7 @@ func (v *Delegpurge4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Delegpurge4Args:Clientid")
@@ -14025,12 +14115,12 @@ func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Delegpurge4Args) ResetXDR() {
 	v.Clientid = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegpurge4Res) XDRSize() int {
 	return 4
 }
@@ -14046,7 +14136,7 @@ func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14057,13 +14147,14 @@ func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Delegpurge4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14082,7 +14173,7 @@ func (v *Delegpurge4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14092,8 +14183,8 @@ func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14102,7 +14193,7 @@ func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegpurge4Res:Status"))
@@ -14115,7 +14206,7 @@ func (v *Delegpurge4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
@@ -14129,7 +14220,7 @@ func (v *Delegpurge4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegpurge4Res:Status")
@@ -14142,12 +14233,12 @@ func (v *Delegpurge4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Delegpurge4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegreturn4Args) XDRSize() int {
 	return 16
 }
@@ -14163,7 +14254,7 @@ func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14174,13 +14265,14 @@ func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Delegreturn4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14199,7 +14291,7 @@ func (v *Delegreturn4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14209,8 +14301,8 @@ func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14219,7 +14311,7 @@ func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -14231,7 +14323,7 @@ func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
@@ -14243,7 +14335,7 @@ func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
@@ -14252,12 +14344,12 @@ func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Delegreturn4Args) ResetXDR() {
 	v.DelegStateid.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegreturn4Res) XDRSize() int {
 	return 4
 }
@@ -14273,7 +14365,7 @@ func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14284,13 +14376,14 @@ func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Delegreturn4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14309,7 +14402,7 @@ func (v *Delegreturn4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14319,8 +14412,8 @@ func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14329,7 +14422,7 @@ func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Delegreturn4Res:Status"))
@@ -14342,7 +14435,7 @@ func (v *Delegreturn4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
@@ -14356,7 +14449,7 @@ func (v *Delegreturn4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Delegreturn4Res:Status")
@@ -14369,12 +14462,12 @@ func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Delegreturn4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Args) XDRSize() int {
 	n := 4
 	n += 4 * len(v.AttrRequest)
@@ -14387,7 +14480,7 @@ func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14398,13 +14491,14 @@ func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14423,7 +14517,7 @@ func (v *Getattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14433,8 +14527,8 @@ func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14443,7 +14537,7 @@ func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Getattr4Args:AttrRequest"))
@@ -14464,7 +14558,7 @@ func (v *Getattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -14486,7 +14580,7 @@ func (v *Getattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Args:AttrRequest")
@@ -14500,12 +14594,12 @@ func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Resok) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
@@ -14519,7 +14613,7 @@ func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14530,13 +14624,14 @@ func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14555,7 +14650,7 @@ func (v *Getattr4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14565,8 +14660,8 @@ func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14575,7 +14670,7 @@ func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Getattr4Resok:ObjAttributes.Attrmask"))
@@ -14605,7 +14700,7 @@ func (v *Getattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -14640,7 +14735,7 @@ func (v *Getattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Resok:ObjAttributes.Attrmask")
@@ -14666,12 +14761,12 @@ func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -14690,7 +14785,7 @@ func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14701,13 +14796,14 @@ func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14726,7 +14822,7 @@ func (v *Getattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14736,8 +14832,8 @@ func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14746,7 +14842,7 @@ func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -14790,7 +14886,7 @@ func (v *Getattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -14845,7 +14941,7 @@ func (v *Getattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getattr4Res:Status")
@@ -14883,7 +14979,7 @@ func (v *Getattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getattr4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -14893,7 +14989,7 @@ func (v *Getattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Getfh4Resok) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Object))
@@ -14911,7 +15007,7 @@ func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -14922,13 +15018,14 @@ func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Getfh4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -14947,7 +15044,7 @@ func (v *Getfh4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -14957,8 +15054,8 @@ func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -14967,7 +15064,7 @@ func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Getfh4Resok:Object"))
@@ -14981,7 +15078,7 @@ func (v *Getfh4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
@@ -15002,7 +15099,7 @@ func (v *Getfh4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Resok:Object")
@@ -15022,12 +15119,12 @@ func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getfh4Resok) ResetXDR() {
 	v.Object = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Getfh4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -15050,7 +15147,7 @@ func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15061,13 +15158,14 @@ func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15086,7 +15184,7 @@ func (v *Getfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15096,8 +15194,8 @@ func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15106,7 +15204,7 @@ func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15134,7 +15232,7 @@ func (v *Getfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Status")
@@ -15175,7 +15273,7 @@ func (v *Getfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Getfh4Res:Status")
@@ -15207,7 +15305,7 @@ func (v *Getfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Getfh4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15217,7 +15315,7 @@ func (v *Getfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Newname))
@@ -15230,7 +15328,7 @@ func (v *Link4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15241,13 +15339,14 @@ func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Link4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15266,7 +15365,7 @@ func (v *Link4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15276,8 +15375,8 @@ func (v *Link4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15286,7 +15385,7 @@ func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Newname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Newname)), math.MaxUint32, "nfs4.Link4Args:Newname"))
@@ -15300,7 +15399,7 @@ func (v *Link4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Args:Newname")
@@ -15318,7 +15417,7 @@ func (v *Link4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Args:Newname")
@@ -15335,12 +15434,12 @@ func (v *Link4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Link4Args) ResetXDR() {
 	v.Newname = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Resok) XDRSize() int {
 	return 20
 }
@@ -15356,7 +15455,7 @@ func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15367,13 +15466,14 @@ func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Link4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15392,7 +15492,7 @@ func (v *Link4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15402,8 +15502,8 @@ func (v *Link4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15412,7 +15512,7 @@ func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -15425,7 +15525,7 @@ func (v *Link4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
@@ -15442,7 +15542,7 @@ func (v *Link4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Link4Resok:Cinfo.Atomic")
@@ -15456,12 +15556,12 @@ func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Link4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -15483,7 +15583,7 @@ func (v *Link4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15494,13 +15594,14 @@ func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15519,7 +15620,7 @@ func (v *Link4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15529,8 +15630,8 @@ func (v *Link4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15539,7 +15640,7 @@ func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15565,7 +15666,7 @@ func (v *Link4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Res:Status")
@@ -15602,7 +15703,7 @@ func (v *Link4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Link4Res:Status")
@@ -15628,7 +15729,7 @@ func (v *Link4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Link4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -15638,7 +15739,7 @@ func (v *Link4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenToLockOwner4) XDRSize() int {
 	n := 36
 	n += xdr.Padded(len(v.LockOwner.Owner))
@@ -15656,7 +15757,7 @@ func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15667,13 +15768,14 @@ func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenToLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenToLockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15692,7 +15794,7 @@ func (v *OpenToLockOwner4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenToLockOwner4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15702,8 +15804,8 @@ func (v *OpenToLockOwner4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15712,7 +15814,7 @@ func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.OpenToLockOwner4:LockOwner.Owner"))
@@ -15732,7 +15834,7 @@ func (v *OpenToLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenToLockOwner4:OpenSeqid")
@@ -15759,7 +15861,7 @@ func (v *OpenToLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenToLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenToLockOwner4:OpenSeqid")
@@ -15780,7 +15882,7 @@ func (v *OpenToLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenToLockOwner4) ResetXDR() {
 	v.OpenSeqid = 0
 	v.OpenStateid.ResetXDR()
@@ -15788,7 +15890,7 @@ func (v *OpenToLockOwner4) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ExistLockOwner4) XDRSize() int {
 	return 20
 }
@@ -15804,7 +15906,7 @@ func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15815,13 +15917,14 @@ func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExistLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ExistLockOwner4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15840,7 +15943,7 @@ func (v *ExistLockOwner4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExistLockOwner4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15850,8 +15953,8 @@ func (v *ExistLockOwner4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15860,7 +15963,7 @@ func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -15873,7 +15976,7 @@ func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:LockStateid.Seqid")
@@ -15886,7 +15989,7 @@ func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:LockStateid.Seqid")
@@ -15895,13 +15998,13 @@ func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ExistLockOwner4) ResetXDR() {
 	v.LockStateid.ResetXDR()
 	v.LockSeqid = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Locker4) XDRSize() int {
 	n := 4
 	if v.NewLockOwner {
@@ -15924,7 +16027,7 @@ func (v *Locker4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -15935,13 +16038,14 @@ func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locker4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Locker4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -15960,7 +16064,7 @@ func (v *Locker4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locker4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -15970,8 +16074,8 @@ func (v *Locker4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -15980,7 +16084,7 @@ func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.NewLockOwner {
 		if len(v.OpenOwner.LockOwner.Owner) > 1024 {
@@ -16013,7 +16117,7 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -16069,7 +16173,7 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -16107,7 +16211,7 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Locker4) ResetXDR() {
 	if v.NewLockOwner {
 		v.OpenOwner.ResetXDR()
@@ -16117,7 +16221,7 @@ func (v *Locker4) ResetXDR() {
 	v.NewLockOwner = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Args) XDRSize() int {
 	n := 28
 	if v.Locker.NewLockOwner {
@@ -16140,7 +16244,7 @@ func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -16151,13 +16255,14 @@ func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -16176,7 +16281,7 @@ func (v *Lock4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -16186,8 +16291,8 @@ func (v *Lock4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -16196,7 +16301,7 @@ func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Args:Locktype"))
@@ -16240,7 +16345,7 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 28) {
@@ -16309,7 +16414,7 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind bool
 	if codec.Lacks(b, off, 28) {
@@ -16356,7 +16461,7 @@ func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Reclaim = false
@@ -16365,7 +16470,7 @@ func (v *Lock4Args) ResetXDR() {
 	v.Locker.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Denied) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
@@ -16383,7 +16488,7 @@ func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -16394,13 +16499,14 @@ func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Denied) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -16419,7 +16525,7 @@ func (v *Lock4Denied) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -16429,8 +16535,8 @@ func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -16439,7 +16545,7 @@ func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Locktype)), 0, "nfs4.Lock4Denied:Locktype"))
@@ -16461,7 +16567,7 @@ func (v *Lock4Denied) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
@@ -16491,7 +16597,7 @@ func (v *Lock4Denied) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lock4Denied:Offset")
@@ -16516,7 +16622,7 @@ func (v *Lock4Denied) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Denied) ResetXDR() {
 	v.Offset = 0
 	v.Length = 0
@@ -16524,7 +16630,7 @@ func (v *Lock4Denied) ResetXDR() {
 	v.Owner.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Resok) XDRSize() int {
 	return 16
 }
@@ -16540,7 +16646,7 @@ func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -16551,13 +16657,14 @@ func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lock4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -16576,7 +16683,7 @@ func (v *Lock4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -16586,8 +16693,8 @@ func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -16596,7 +16703,7 @@ func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -16608,7 +16715,7 @@ func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
@@ -16620,7 +16727,7 @@ func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
@@ -16629,12 +16736,12 @@ func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Resok) ResetXDR() {
 	v.LockStateid.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -16659,7 +16766,7 @@ func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -16670,13 +16777,14 @@ func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -16695,7 +16803,7 @@ func (v *Lock4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -16705,8 +16813,8 @@ func (v *Lock4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -16715,7 +16823,7 @@ func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -16759,7 +16867,7 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lock4Res:Status")
@@ -16819,7 +16927,7 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lock4Res:Status")
@@ -16861,7 +16969,7 @@ func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -16873,7 +16981,7 @@ func (v *Lock4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lockt4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
@@ -16891,7 +16999,7 @@ func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -16902,13 +17010,14 @@ func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -16927,7 +17036,7 @@ func (v *Lockt4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -16937,8 +17046,8 @@ func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -16947,7 +17056,7 @@ func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Lockt4Args:Locktype"))
@@ -16969,7 +17078,7 @@ func (v *Lockt4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
@@ -16999,7 +17108,7 @@ func (v *Lockt4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Lockt4Args:Locktype")
@@ -17024,7 +17133,7 @@ func (v *Lockt4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lockt4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Offset = 0
@@ -17032,7 +17141,7 @@ func (v *Lockt4Args) ResetXDR() {
 	v.Owner.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lockt4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -17056,7 +17165,7 @@ func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17067,13 +17176,14 @@ func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17092,7 +17202,7 @@ func (v *Lockt4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17102,8 +17212,8 @@ func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17112,7 +17222,7 @@ func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4ErrDenied:
@@ -17153,7 +17263,7 @@ func (v *Lockt4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lockt4Res:Status")
@@ -17205,7 +17315,7 @@ func (v *Lockt4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lockt4Res:Status")
@@ -17243,7 +17353,7 @@ func (v *Lockt4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lockt4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4ErrDenied:
@@ -17254,7 +17364,7 @@ func (v *Lockt4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Locku4Args) XDRSize() int {
 	return 40
 }
@@ -17270,7 +17380,7 @@ func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17281,13 +17391,14 @@ func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Locku4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17306,7 +17417,7 @@ func (v *Locku4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17316,8 +17427,8 @@ func (v *Locku4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17326,7 +17437,7 @@ func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Locktype.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Locktype)), 0, "nfs4.Locku4Args:Locktype"))
@@ -17345,7 +17456,7 @@ func (v *Locku4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
@@ -17365,7 +17476,7 @@ func (v *Locku4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Locku4Args:Locktype")
@@ -17379,7 +17490,7 @@ func (v *Locku4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Locku4Args) ResetXDR() {
 	v.Locktype = 0
 	v.Seqid = 0
@@ -17388,7 +17499,7 @@ func (v *Locku4Args) ResetXDR() {
 	v.Length = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Locku4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -17410,7 +17521,7 @@ func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17421,13 +17532,14 @@ func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17446,7 +17558,7 @@ func (v *Locku4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17456,8 +17568,8 @@ func (v *Locku4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17466,7 +17578,7 @@ func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -17491,7 +17603,7 @@ func (v *Locku4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Locku4Res:Status")
@@ -17523,7 +17635,7 @@ func (v *Locku4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Locku4Res:Status")
@@ -17544,7 +17656,7 @@ func (v *Locku4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Locku4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -17554,7 +17666,7 @@ func (v *Locku4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookup4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Objname))
@@ -17567,7 +17679,7 @@ func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17578,13 +17690,14 @@ func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lookup4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17603,7 +17716,7 @@ func (v *Lookup4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17613,8 +17726,8 @@ func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17623,7 +17736,7 @@ func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Objname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Objname)), math.MaxUint32, "nfs4.Lookup4Args:Objname"))
@@ -17637,7 +17750,7 @@ func (v *Lookup4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
@@ -17655,7 +17768,7 @@ func (v *Lookup4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Args:Objname")
@@ -17672,12 +17785,12 @@ func (v *Lookup4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lookup4Args) ResetXDR() {
 	v.Objname = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookup4Res) XDRSize() int {
 	return 4
 }
@@ -17693,7 +17806,7 @@ func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17704,13 +17817,14 @@ func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lookup4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17729,7 +17843,7 @@ func (v *Lookup4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17739,8 +17853,8 @@ func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17749,7 +17863,7 @@ func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookup4Res:Status"))
@@ -17762,7 +17876,7 @@ func (v *Lookup4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Res:Status")
@@ -17776,7 +17890,7 @@ func (v *Lookup4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookup4Res:Status")
@@ -17789,12 +17903,12 @@ func (v *Lookup4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lookup4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookupp4Res) XDRSize() int {
 	return 4
 }
@@ -17810,7 +17924,7 @@ func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17821,13 +17935,14 @@ func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookupp4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Lookupp4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17846,7 +17961,7 @@ func (v *Lookupp4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17856,8 +17971,8 @@ func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17866,7 +17981,7 @@ func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Lookupp4Res:Status"))
@@ -17879,7 +17994,7 @@ func (v *Lookupp4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
@@ -17893,7 +18008,7 @@ func (v *Lookupp4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Lookupp4Res:Status")
@@ -17906,12 +18021,12 @@ func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lookupp4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nverify4Args) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
@@ -17925,7 +18040,7 @@ func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -17936,13 +18051,14 @@ func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -17961,7 +18077,7 @@ func (v *Nverify4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -17971,8 +18087,8 @@ func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -17981,7 +18097,7 @@ func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Nverify4Args:ObjAttributes.Attrmask"))
@@ -18011,7 +18127,7 @@ func (v *Nverify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -18046,7 +18162,7 @@ func (v *Nverify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Args:ObjAttributes.Attrmask")
@@ -18072,12 +18188,12 @@ func (v *Nverify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nverify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Nverify4Res) XDRSize() int {
 	return 4
 }
@@ -18093,7 +18209,7 @@ func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -18104,13 +18220,14 @@ func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Nverify4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -18129,7 +18246,7 @@ func (v *Nverify4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -18139,8 +18256,8 @@ func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -18149,7 +18266,7 @@ func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Nverify4Res:Status"))
@@ -18162,7 +18279,7 @@ func (v *Nverify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Res:Status")
@@ -18176,7 +18293,7 @@ func (v *Nverify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Nverify4Res:Status")
@@ -18189,12 +18306,12 @@ func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Nverify4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v Createmode4) String() string {
 	switch v {
 	case Createmode4Unchecked4:
@@ -18212,7 +18329,7 @@ func (v Createmode4) Valid() bool {
 	return uint32(v) <= 2
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Createmode4) XDRSize() int {
 	return 4
 }
@@ -18228,7 +18345,7 @@ func (v *Createmode4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -18239,13 +18356,14 @@ func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createmode4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Createmode4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -18264,7 +18382,7 @@ func (v *Createmode4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createmode4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -18274,8 +18392,8 @@ func (v *Createmode4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -18284,7 +18402,7 @@ func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Createmode4:"))
@@ -18297,7 +18415,7 @@ func (v *Createmode4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createmode4:")
@@ -18311,7 +18429,7 @@ func (v *Createmode4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createmode4:")
@@ -18324,12 +18442,12 @@ func (v *Createmode4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createmode4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Createhow4) XDRSize() int {
 	n := 4
 	switch v.Mode {
@@ -18349,7 +18467,7 @@ func (v *Createhow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -18360,13 +18478,14 @@ func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createhow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Createhow4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -18385,7 +18504,7 @@ func (v *Createhow4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createhow4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -18395,8 +18514,8 @@ func (v *Createhow4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -18405,7 +18524,7 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Mode {
 	case Createmode4Unchecked4, Createmode4Guarded4:
@@ -18453,7 +18572,7 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -18516,7 +18635,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Mode")
@@ -18560,7 +18679,7 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createhow4) ResetXDR() {
 	switch v.Mode {
 	case Createmode4Unchecked4, Createmode4Guarded4:
@@ -18571,7 +18690,7 @@ func (v *Createhow4) ResetXDR() {
 	v.Mode = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v Opentype4) String() string {
 	switch v {
 	case Opentype4Nocreate:
@@ -18587,7 +18706,7 @@ func (v Opentype4) Valid() bool {
 	return uint32(v) <= 1
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Opentype4) XDRSize() int {
 	return 4
 }
@@ -18603,7 +18722,7 @@ func (v *Opentype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -18614,13 +18733,14 @@ func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Opentype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Opentype4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -18639,7 +18759,7 @@ func (v *Opentype4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Opentype4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -18649,8 +18769,8 @@ func (v *Opentype4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -18659,7 +18779,7 @@ func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.Opentype4:"))
@@ -18672,7 +18792,7 @@ func (v *Opentype4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Opentype4:")
@@ -18686,7 +18806,7 @@ func (v *Opentype4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Opentype4:")
@@ -18699,12 +18819,12 @@ func (v *Opentype4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Opentype4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Openflag4) XDRSize() int {
 	n := 4
 	switch v.Opentype {
@@ -18729,7 +18849,7 @@ func (v *Openflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -18740,13 +18860,14 @@ func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Openflag4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -18765,7 +18886,7 @@ func (v *Openflag4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openflag4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -18775,8 +18896,8 @@ func (v *Openflag4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -18785,7 +18906,7 @@ func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -18845,7 +18966,7 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -18928,7 +19049,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openflag4:Opentype")
@@ -18984,7 +19105,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Openflag4) ResetXDR() {
 	switch v.Opentype {
 	case Opentype4Create:
@@ -18994,7 +19115,7 @@ func (v *Openflag4) ResetXDR() {
 	v.Opentype = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v LimitBy4) String() string {
 	switch v {
 	case LimitBy4Size:
@@ -19010,7 +19131,7 @@ func (v LimitBy4) Valid() bool {
 	return 1 <= v && v <= 2
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *LimitBy4) XDRSize() int {
 	return 4
 }
@@ -19026,7 +19147,7 @@ func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19037,13 +19158,14 @@ func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LimitBy4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *LimitBy4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19062,7 +19184,7 @@ func (v *LimitBy4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LimitBy4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19072,8 +19194,8 @@ func (v *LimitBy4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19082,7 +19204,7 @@ func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.LimitBy4:"))
@@ -19095,7 +19217,7 @@ func (v *LimitBy4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.LimitBy4:")
@@ -19109,7 +19231,7 @@ func (v *LimitBy4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.LimitBy4:")
@@ -19122,12 +19244,12 @@ func (v *LimitBy4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *LimitBy4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSModifiedLimit4) XDRSize() int {
 	return 8
 }
@@ -19143,7 +19265,7 @@ func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19154,13 +19276,14 @@ func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSModifiedLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSModifiedLimit4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19179,7 +19302,7 @@ func (v *NFSModifiedLimit4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSModifiedLimit4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19189,8 +19312,8 @@ func (v *NFSModifiedLimit4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19199,7 +19322,7 @@ func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -19211,7 +19334,7 @@ func (v *NFSModifiedLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSModifiedLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSModifiedLimit4:NumBlocks")
@@ -19223,7 +19346,7 @@ func (v *NFSModifiedLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSModifiedLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.NFSModifiedLimit4:NumBlocks")
@@ -19232,13 +19355,13 @@ func (v *NFSModifiedLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSModifiedLimit4) ResetXDR() {
 	v.NumBlocks = 0
 	v.BytesPerBlock = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSSpaceLimit4) XDRSize() int {
 	n := 4
 	switch v.Limitby {
@@ -19261,7 +19384,7 @@ func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19272,13 +19395,14 @@ func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSSpaceLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSSpaceLimit4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19297,7 +19421,7 @@ func (v *NFSSpaceLimit4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSSpaceLimit4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19307,8 +19431,8 @@ func (v *NFSSpaceLimit4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19317,7 +19441,7 @@ func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Limitby {
 	case LimitBy4Size:
@@ -19346,7 +19470,7 @@ func (v *NFSSpaceLimit4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
@@ -19386,7 +19510,7 @@ func (v *NFSSpaceLimit4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSSpaceLimit4:Limitby")
@@ -19413,7 +19537,7 @@ func (v *NFSSpaceLimit4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSSpaceLimit4) ResetXDR() {
 	switch v.Limitby {
 	case LimitBy4Size:
@@ -19424,7 +19548,7 @@ func (v *NFSSpaceLimit4) ResetXDR() {
 	v.Limitby = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v OpenDelegationType4) String() string {
 	switch v {
 	case OpenDelegationType4None:
@@ -19442,7 +19566,7 @@ func (v OpenDelegationType4) Valid() bool {
 	return uint32(v) <= 2
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDelegationType4) XDRSize() int {
 	return 4
 }
@@ -19458,7 +19582,7 @@ func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19469,13 +19593,14 @@ func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegationType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenDelegationType4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19494,7 +19619,7 @@ func (v *OpenDelegationType4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegationType4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19504,8 +19629,8 @@ func (v *OpenDelegationType4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19514,7 +19639,7 @@ func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenDelegationType4:"))
@@ -19527,7 +19652,7 @@ func (v *OpenDelegationType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegationType4:")
@@ -19541,7 +19666,7 @@ func (v *OpenDelegationType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegationType4:")
@@ -19554,12 +19679,12 @@ func (v *OpenDelegationType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDelegationType4) ResetXDR() {
 	*v = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v OpenClaimType4) String() string {
 	switch v {
 	case OpenClaimType4Null:
@@ -19579,7 +19704,7 @@ func (v OpenClaimType4) Valid() bool {
 	return uint32(v) <= 3
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenClaimType4) XDRSize() int {
 	return 4
 }
@@ -19595,7 +19720,7 @@ func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19606,13 +19731,14 @@ func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenClaimType4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19631,7 +19757,7 @@ func (v *OpenClaimType4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimType4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19641,8 +19767,8 @@ func (v *OpenClaimType4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19651,7 +19777,7 @@ func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.OpenClaimType4:"))
@@ -19664,7 +19790,7 @@ func (v *OpenClaimType4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaimType4:")
@@ -19678,7 +19804,7 @@ func (v *OpenClaimType4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaimType4:")
@@ -19691,12 +19817,12 @@ func (v *OpenClaimType4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenClaimType4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenClaimDelegateCur4) XDRSize() int {
 	n := 20
 	n += xdr.Padded(len(v.File))
@@ -19709,7 +19835,7 @@ func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19720,13 +19846,14 @@ func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimDelegateCur4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenClaimDelegateCur4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19745,7 +19872,7 @@ func (v *OpenClaimDelegateCur4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimDelegateCur4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19755,8 +19882,8 @@ func (v *OpenClaimDelegateCur4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19765,7 +19892,7 @@ func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.File)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.File)), math.MaxUint32, "nfs4.OpenClaimDelegateCur4:File"))
@@ -19782,7 +19909,7 @@ func (v *OpenClaimDelegateCur4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenClaimDelegateCur4:DelegateStateid.Seqid")
@@ -19803,7 +19930,7 @@ func (v *OpenClaimDelegateCur4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaimDelegateCur4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenClaimDelegateCur4:DelegateStateid.Seqid")
@@ -19821,13 +19948,13 @@ func (v *OpenClaimDelegateCur4) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenClaimDelegateCur4) ResetXDR() {
 	v.DelegateStateid.ResetXDR()
 	v.File = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenClaim4) XDRSize() int {
 	n := 4
 	switch v.Claim {
@@ -19852,7 +19979,7 @@ func (v *OpenClaim4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -19863,13 +19990,14 @@ func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaim4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenClaim4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -19888,7 +20016,7 @@ func (v *OpenClaim4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaim4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -19898,8 +20026,8 @@ func (v *OpenClaim4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -19908,7 +20036,7 @@ func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Claim {
 	case OpenClaimType4Null:
@@ -19969,7 +20097,7 @@ func (v *OpenClaim4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
@@ -20054,7 +20182,7 @@ func (v *OpenClaim4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenClaim4:Claim")
@@ -20120,7 +20248,7 @@ func (v *OpenClaim4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenClaim4) ResetXDR() {
 	switch v.Claim {
 	case OpenClaimType4Null:
@@ -20135,7 +20263,7 @@ func (v *OpenClaim4) ResetXDR() {
 	v.Claim = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Owner.Owner))
@@ -20174,7 +20302,7 @@ func (v *Open4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -20185,13 +20313,14 @@ func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -20210,7 +20339,7 @@ func (v *Open4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -20220,8 +20349,8 @@ func (v *Open4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -20230,7 +20359,7 @@ func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Owner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs4.Open4Args:Owner.Owner"))
@@ -20357,7 +20486,7 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 24) {
@@ -20541,7 +20670,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.Open4Args:Seqid")
@@ -20674,7 +20803,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Args) ResetXDR() {
 	v.Seqid = 0
 	v.ShareAccess = 0
@@ -20684,7 +20813,7 @@ func (v *Open4Args) ResetXDR() {
 	v.Claim.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenReadDelegation4) XDRSize() int {
 	n := 36
 	n += xdr.Padded(len(v.Permissions.Who))
@@ -20697,7 +20826,7 @@ func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -20708,13 +20837,14 @@ func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenReadDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenReadDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -20733,7 +20863,7 @@ func (v *OpenReadDelegation4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenReadDelegation4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -20743,8 +20873,8 @@ func (v *OpenReadDelegation4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -20753,7 +20883,7 @@ func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Permissions.Who)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Permissions.Who)), math.MaxUint32, "nfs4.OpenReadDelegation4:Permissions.Who"))
@@ -20774,7 +20904,7 @@ func (v *OpenReadDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenReadDelegation4:Stateid.Seqid")
@@ -20803,7 +20933,7 @@ func (v *OpenReadDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenReadDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs4.OpenReadDelegation4:Stateid.Seqid")
@@ -20825,14 +20955,14 @@ func (v *OpenReadDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenReadDelegation4) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Recall = false
 	v.Permissions.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenWriteDelegation4) XDRSize() int {
 	n := 48
 	n += xdr.Padded(len(v.Permissions.Who))
@@ -20845,7 +20975,7 @@ func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -20856,13 +20986,14 @@ func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenWriteDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenWriteDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -20881,7 +21012,7 @@ func (v *OpenWriteDelegation4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenWriteDelegation4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -20891,8 +21022,8 @@ func (v *OpenWriteDelegation4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -20901,7 +21032,7 @@ func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return v.failXDR(e, codec.Full())
@@ -20949,7 +21080,7 @@ func (v *OpenWriteDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
@@ -21014,7 +21145,7 @@ func (v *OpenWriteDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.OpenWriteDelegation4:Stateid.Seqid")
@@ -21059,7 +21190,7 @@ func (v *OpenWriteDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenWriteDelegation4) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Recall = false
@@ -21067,7 +21198,7 @@ func (v *OpenWriteDelegation4) ResetXDR() {
 	v.Permissions.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDelegation4) XDRSize() int {
 	n := 4
 	switch v.DelegationType {
@@ -21090,7 +21221,7 @@ func (v *OpenDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -21101,13 +21232,14 @@ func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenDelegation4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -21126,7 +21258,7 @@ func (v *OpenDelegation4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegation4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -21136,8 +21268,8 @@ func (v *OpenDelegation4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -21146,7 +21278,7 @@ func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.DelegationType {
 	case OpenDelegationType4None:
@@ -21230,7 +21362,7 @@ func (v *OpenDelegation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -21350,7 +21482,7 @@ func (v *OpenDelegation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDelegation4:DelegationType")
@@ -21427,7 +21559,7 @@ func (v *OpenDelegation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDelegation4) ResetXDR() {
 	switch v.DelegationType {
 	case OpenDelegationType4None:
@@ -21441,7 +21573,7 @@ func (v *OpenDelegation4) ResetXDR() {
 	v.DelegationType = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Resok) XDRSize() int {
 	n := 48
 	n += 4 * len(v.Attrset)
@@ -21465,7 +21597,7 @@ func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -21476,13 +21608,14 @@ func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -21501,7 +21634,7 @@ func (v *Open4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -21511,8 +21644,8 @@ func (v *Open4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -21521,7 +21654,7 @@ func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Attrset)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Attrset)), math.MaxUint32, "nfs4.Open4Resok:Attrset"))
@@ -21628,7 +21761,7 @@ func (v *Open4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 44) {
@@ -21775,7 +21908,7 @@ func (v *Open4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 44) {
 		return 0, codec.Short(b, off, 44, "nfs4.Open4Resok:Stateid.Seqid")
@@ -21866,7 +21999,7 @@ func (v *Open4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Cinfo.ResetXDR()
@@ -21875,7 +22008,7 @@ func (v *Open4Resok) ResetXDR() {
 	v.Delegation.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -21906,7 +22039,7 @@ func (v *Open4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -21917,13 +22050,14 @@ func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -21942,7 +22076,7 @@ func (v *Open4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -21952,8 +22086,8 @@ func (v *Open4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -21962,7 +22096,7 @@ func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -22085,7 +22219,7 @@ func (v *Open4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -22257,7 +22391,7 @@ func (v *Open4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Open4Res:Status")
@@ -22360,7 +22494,7 @@ func (v *Open4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Open4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -22372,7 +22506,7 @@ func (v *Open4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Openattr4Args) XDRSize() int {
 	return 4
 }
@@ -22388,7 +22522,7 @@ func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -22399,13 +22533,14 @@ func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Openattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -22424,7 +22559,7 @@ func (v *Openattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -22434,8 +22569,8 @@ func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -22444,7 +22579,7 @@ func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -22454,7 +22589,7 @@ func (v *Openattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
@@ -22468,7 +22603,7 @@ func (v *Openattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Args:Createdir")
@@ -22481,12 +22616,12 @@ func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Openattr4Args) ResetXDR() {
 	v.Createdir = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Openattr4Res) XDRSize() int {
 	return 4
 }
@@ -22502,7 +22637,7 @@ func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -22513,13 +22648,14 @@ func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Openattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -22538,7 +22674,7 @@ func (v *Openattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -22548,8 +22684,8 @@ func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -22558,7 +22694,7 @@ func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Openattr4Res:Status"))
@@ -22571,7 +22707,7 @@ func (v *Openattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Res:Status")
@@ -22585,7 +22721,7 @@ func (v *Openattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Openattr4Res:Status")
@@ -22598,12 +22734,12 @@ func (v *Openattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Openattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Args) XDRSize() int {
 	return 20
 }
@@ -22619,7 +22755,7 @@ func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -22630,13 +22766,14 @@ func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -22655,7 +22792,7 @@ func (v *OpenConfirm4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -22665,8 +22802,8 @@ func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -22675,7 +22812,7 @@ func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -22688,7 +22825,7 @@ func (v *OpenConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
@@ -22701,7 +22838,7 @@ func (v *OpenConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.OpenConfirm4Args:OpenStateid.Seqid")
@@ -22710,13 +22847,13 @@ func (v *OpenConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenConfirm4Args) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 	v.Seqid = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Resok) XDRSize() int {
 	return 16
 }
@@ -22732,7 +22869,7 @@ func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -22743,13 +22880,14 @@ func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenConfirm4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -22768,7 +22906,7 @@ func (v *OpenConfirm4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -22778,8 +22916,8 @@ func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -22788,7 +22926,7 @@ func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -22800,7 +22938,7 @@ func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
@@ -22812,7 +22950,7 @@ func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
@@ -22821,12 +22959,12 @@ func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenConfirm4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -22848,7 +22986,7 @@ func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -22859,13 +22997,14 @@ func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -22884,7 +23023,7 @@ func (v *OpenConfirm4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -22894,8 +23033,8 @@ func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -22904,7 +23043,7 @@ func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -22929,7 +23068,7 @@ func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
@@ -22961,7 +23100,7 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenConfirm4Res:Status")
@@ -22982,7 +23121,7 @@ func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenConfirm4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -22992,7 +23131,7 @@ func (v *OpenConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Args) XDRSize() int {
 	return 28
 }
@@ -23008,7 +23147,7 @@ func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23019,13 +23158,14 @@ func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenDowngrade4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23044,7 +23184,7 @@ func (v *OpenDowngrade4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23054,8 +23194,8 @@ func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23064,7 +23204,7 @@ func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return v.failXDR(e, codec.Full())
@@ -23079,7 +23219,7 @@ func (v *OpenDowngrade4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
@@ -23094,7 +23234,7 @@ func (v *OpenDowngrade4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.OpenDowngrade4Args:OpenStateid.Seqid")
@@ -23103,7 +23243,7 @@ func (v *OpenDowngrade4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDowngrade4Args) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 	v.Seqid = 0
@@ -23111,7 +23251,7 @@ func (v *OpenDowngrade4Args) ResetXDR() {
 	v.ShareDeny = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Resok) XDRSize() int {
 	return 16
 }
@@ -23127,7 +23267,7 @@ func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23138,13 +23278,14 @@ func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenDowngrade4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23163,7 +23304,7 @@ func (v *OpenDowngrade4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23173,8 +23314,8 @@ func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23183,7 +23324,7 @@ func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -23195,7 +23336,7 @@ func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
@@ -23207,7 +23348,7 @@ func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
@@ -23216,12 +23357,12 @@ func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDowngrade4Resok) ResetXDR() {
 	v.OpenStateid.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -23243,7 +23384,7 @@ func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23254,13 +23395,14 @@ func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23279,7 +23421,7 @@ func (v *OpenDowngrade4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23289,8 +23431,8 @@ func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23299,7 +23441,7 @@ func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -23324,7 +23466,7 @@ func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
@@ -23356,7 +23498,7 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.OpenDowngrade4Res:Status")
@@ -23377,7 +23519,7 @@ func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDowngrade4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -23387,7 +23529,7 @@ func (v *OpenDowngrade4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Putfh4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Object))
@@ -23405,7 +23547,7 @@ func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23416,13 +23558,14 @@ func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Putfh4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23441,7 +23584,7 @@ func (v *Putfh4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23451,8 +23594,8 @@ func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23461,7 +23604,7 @@ func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Object) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Object)), 128, "nfs4.Putfh4Args:Object"))
@@ -23475,7 +23618,7 @@ func (v *Putfh4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Args:Object")
@@ -23496,7 +23639,7 @@ func (v *Putfh4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Args:Object")
@@ -23516,12 +23659,12 @@ func (v *Putfh4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Putfh4Args) ResetXDR() {
 	v.Object = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Putfh4Res) XDRSize() int {
 	return 4
 }
@@ -23537,7 +23680,7 @@ func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23548,13 +23691,14 @@ func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Putfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23573,7 +23717,7 @@ func (v *Putfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23583,8 +23727,8 @@ func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23593,7 +23737,7 @@ func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putfh4Res:Status"))
@@ -23606,7 +23750,7 @@ func (v *Putfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Res:Status")
@@ -23620,7 +23764,7 @@ func (v *Putfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putfh4Res:Status")
@@ -23633,12 +23777,12 @@ func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Putfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Putpubfh4Res) XDRSize() int {
 	return 4
 }
@@ -23654,7 +23798,7 @@ func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23665,13 +23809,14 @@ func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putpubfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Putpubfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23690,7 +23835,7 @@ func (v *Putpubfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23700,8 +23845,8 @@ func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23710,7 +23855,7 @@ func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putpubfh4Res:Status"))
@@ -23723,7 +23868,7 @@ func (v *Putpubfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
@@ -23737,7 +23882,7 @@ func (v *Putpubfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putpubfh4Res:Status")
@@ -23750,12 +23895,12 @@ func (v *Putpubfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Putpubfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Putrootfh4Res) XDRSize() int {
 	return 4
 }
@@ -23771,7 +23916,7 @@ func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23782,13 +23927,14 @@ func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putrootfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Putrootfh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23807,7 +23953,7 @@ func (v *Putrootfh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23817,8 +23963,8 @@ func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23827,7 +23973,7 @@ func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Putrootfh4Res:Status"))
@@ -23840,7 +23986,7 @@ func (v *Putrootfh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
@@ -23854,7 +24000,7 @@ func (v *Putrootfh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Putrootfh4Res:Status")
@@ -23867,12 +24013,12 @@ func (v *Putrootfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Putrootfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Args) XDRSize() int {
 	return 28
 }
@@ -23888,7 +24034,7 @@ func (v *Read4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -23899,13 +24045,14 @@ func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Read4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -23924,7 +24071,7 @@ func (v *Read4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -23934,8 +24081,8 @@ func (v *Read4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -23944,7 +24091,7 @@ func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return v.failXDR(e, codec.Full())
@@ -23958,7 +24105,7 @@ func (v *Read4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
@@ -23972,7 +24119,7 @@ func (v *Read4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Read4Args:Stateid.Seqid")
@@ -23981,14 +24128,14 @@ func (v *Read4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Read4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Offset = 0
 	v.Count = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Resok) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
@@ -24001,7 +24148,7 @@ func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24012,13 +24159,14 @@ func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Read4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24037,7 +24185,7 @@ func (v *Read4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -24047,8 +24195,8 @@ func (v *Read4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -24057,7 +24205,7 @@ func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "nfs4.Read4Resok:Data"))
@@ -24073,7 +24221,7 @@ func (v *Read4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Read4Resok:EOF")
@@ -24097,7 +24245,7 @@ func (v *Read4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Read4Resok:EOF")
@@ -24119,13 +24267,13 @@ func (v *Read4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Read4Resok) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -24143,7 +24291,7 @@ func (v *Read4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24154,13 +24302,14 @@ func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24179,7 +24328,7 @@ func (v *Read4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -24189,8 +24338,8 @@ func (v *Read4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -24199,7 +24348,7 @@ func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -24228,7 +24377,7 @@ func (v *Read4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Read4Res:Status")
@@ -24272,7 +24421,7 @@ func (v *Read4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Read4Res:Status")
@@ -24306,7 +24455,7 @@ func (v *Read4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Read4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -24316,7 +24465,7 @@ func (v *Read4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Args) XDRSize() int {
 	n := 28
 	n += 4 * len(v.AttrRequest)
@@ -24329,7 +24478,7 @@ func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24340,13 +24489,14 @@ func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24365,7 +24515,7 @@ func (v *Readdir4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -24375,8 +24525,8 @@ func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -24385,7 +24535,7 @@ func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.Readdir4Args:AttrRequest"))
@@ -24411,7 +24561,7 @@ func (v *Readdir4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 28) {
@@ -24438,7 +24588,7 @@ func (v *Readdir4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 28) {
 		return 0, codec.Short(b, off, 28, "nfs4.Readdir4Args:Cookie")
@@ -24453,7 +24603,7 @@ func (v *Readdir4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Args) ResetXDR() {
 	v.Cookie = 0
 	clear(v.Cookieverf[:])
@@ -24462,7 +24612,7 @@ func (v *Readdir4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry4) XDRSize() int {
 	n := 20
 	n += xdr.Padded(len(v.Name))
@@ -24477,7 +24627,7 @@ func (v *Entry4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24488,13 +24638,14 @@ func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Entry4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Entry4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24513,7 +24664,7 @@ func (v *Entry4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Entry4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -24523,8 +24674,8 @@ func (v *Entry4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -24533,7 +24684,7 @@ func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs4.Entry4:Name"))
@@ -24571,7 +24722,7 @@ func (v *Entry4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 12) {
@@ -24621,7 +24772,7 @@ func (v *Entry4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Entry4:Cookie")
@@ -24660,14 +24811,14 @@ func (v *Entry4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Entry4) ResetXDR() {
 	v.Cookie = 0
 	v.Name = nil
 	v.Attrs.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Dirlist4) XDRSize() int {
 	n := 8
 	n += 24 * len(v.Entries)
@@ -24685,7 +24836,7 @@ func (v *Dirlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24696,13 +24847,14 @@ func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Dirlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Dirlist4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24721,7 +24873,7 @@ func (v *Dirlist4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Dirlist4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -24731,8 +24883,8 @@ func (v *Dirlist4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -24741,7 +24893,7 @@ func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
@@ -24791,7 +24943,7 @@ func (v *Dirlist4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -24874,7 +25026,7 @@ func (v *Dirlist4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Dirlist4:Entries")
@@ -24938,13 +25090,13 @@ func (v *Dirlist4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Dirlist4) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Resok) XDRSize() int {
 	n := 16
 	n += 24 * len(v.Reply.Entries)
@@ -24962,7 +25114,7 @@ func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -24973,13 +25125,14 @@ func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -24998,7 +25151,7 @@ func (v *Readdir4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -25008,8 +25161,8 @@ func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -25018,7 +25171,7 @@ func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -25073,7 +25226,7 @@ func (v *Readdir4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 12) {
@@ -25158,7 +25311,7 @@ func (v *Readdir4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Readdir4Resok:Cookieverf")
@@ -25223,13 +25376,13 @@ func (v *Readdir4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Resok) ResetXDR() {
 	clear(v.Cookieverf[:])
 	v.Reply.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -25252,7 +25405,7 @@ func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -25263,13 +25416,14 @@ func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -25288,7 +25442,7 @@ func (v *Readdir4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -25298,8 +25452,8 @@ func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -25308,7 +25462,7 @@ func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -25377,7 +25531,7 @@ func (v *Readdir4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -25482,7 +25636,7 @@ func (v *Readdir4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readdir4Res:Status")
@@ -25559,7 +25713,7 @@ func (v *Readdir4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readdir4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -25569,7 +25723,7 @@ func (v *Readdir4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Readlink4Resok) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Link))
@@ -25582,7 +25736,7 @@ func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -25593,13 +25747,14 @@ func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Readlink4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -25618,7 +25773,7 @@ func (v *Readlink4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -25628,8 +25783,8 @@ func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -25638,7 +25793,7 @@ func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Link)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Link)), math.MaxUint32, "nfs4.Readlink4Resok:Link"))
@@ -25652,7 +25807,7 @@ func (v *Readlink4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
@@ -25670,7 +25825,7 @@ func (v *Readlink4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Resok:Link")
@@ -25687,12 +25842,12 @@ func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readlink4Resok) ResetXDR() {
 	v.Link = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Readlink4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -25710,7 +25865,7 @@ func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -25721,13 +25876,14 @@ func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -25746,7 +25902,7 @@ func (v *Readlink4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -25756,8 +25912,8 @@ func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -25766,7 +25922,7 @@ func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -25794,7 +25950,7 @@ func (v *Readlink4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Status")
@@ -25832,7 +25988,7 @@ func (v *Readlink4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Readlink4Res:Status")
@@ -25861,7 +26017,7 @@ func (v *Readlink4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Readlink4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -25871,7 +26027,7 @@ func (v *Readlink4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Target))
@@ -25884,7 +26040,7 @@ func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -25895,13 +26051,14 @@ func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Remove4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -25920,7 +26077,7 @@ func (v *Remove4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -25930,8 +26087,8 @@ func (v *Remove4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -25940,7 +26097,7 @@ func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Target)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "nfs4.Remove4Args:Target"))
@@ -25954,7 +26111,7 @@ func (v *Remove4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Args:Target")
@@ -25972,7 +26129,7 @@ func (v *Remove4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Args:Target")
@@ -25989,12 +26146,12 @@ func (v *Remove4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Remove4Args) ResetXDR() {
 	v.Target = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Resok) XDRSize() int {
 	return 20
 }
@@ -26010,7 +26167,7 @@ func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26021,13 +26178,14 @@ func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Remove4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26046,7 +26204,7 @@ func (v *Remove4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26056,8 +26214,8 @@ func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26066,7 +26224,7 @@ func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -26079,7 +26237,7 @@ func (v *Remove4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
@@ -26096,7 +26254,7 @@ func (v *Remove4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Remove4Resok:Cinfo.Atomic")
@@ -26110,12 +26268,12 @@ func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Remove4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -26137,7 +26295,7 @@ func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26148,13 +26306,14 @@ func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26173,7 +26332,7 @@ func (v *Remove4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26183,8 +26342,8 @@ func (v *Remove4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26193,7 +26352,7 @@ func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -26219,7 +26378,7 @@ func (v *Remove4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Res:Status")
@@ -26256,7 +26415,7 @@ func (v *Remove4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Remove4Res:Status")
@@ -26282,7 +26441,7 @@ func (v *Remove4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Remove4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -26292,7 +26451,7 @@ func (v *Remove4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Args) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Oldname))
@@ -26306,7 +26465,7 @@ func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26317,13 +26476,14 @@ func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26342,7 +26502,7 @@ func (v *Rename4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26352,8 +26512,8 @@ func (v *Rename4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26362,7 +26522,7 @@ func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oldname)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Oldname)), math.MaxUint32, "nfs4.Rename4Args:Oldname"))
@@ -26382,7 +26542,7 @@ func (v *Rename4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
@@ -26413,7 +26573,7 @@ func (v *Rename4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Args:Oldname")
@@ -26442,13 +26602,13 @@ func (v *Rename4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Rename4Args) ResetXDR() {
 	v.Oldname = nil
 	v.Newname = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Resok) XDRSize() int {
 	return 40
 }
@@ -26464,7 +26624,7 @@ func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26475,13 +26635,14 @@ func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Rename4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26500,7 +26661,7 @@ func (v *Rename4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26510,8 +26671,8 @@ func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26520,7 +26681,7 @@ func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return v.failXDR(e, codec.Full())
@@ -26536,7 +26697,7 @@ func (v *Rename4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
@@ -26560,7 +26721,7 @@ func (v *Rename4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 40) {
 		return 0, codec.Short(b, off, 40, "nfs4.Rename4Resok:SourceCinfo.Atomic")
@@ -26578,13 +26739,13 @@ func (v *Rename4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Rename4Resok) ResetXDR() {
 	v.SourceCinfo.ResetXDR()
 	v.TargetCinfo.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -26606,7 +26767,7 @@ func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26617,13 +26778,14 @@ func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26642,7 +26804,7 @@ func (v *Rename4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26652,8 +26814,8 @@ func (v *Rename4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26662,7 +26824,7 @@ func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -26691,7 +26853,7 @@ func (v *Rename4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Res:Status")
@@ -26735,7 +26897,7 @@ func (v *Rename4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Rename4Res:Status")
@@ -26765,7 +26927,7 @@ func (v *Rename4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Rename4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -26775,7 +26937,7 @@ func (v *Rename4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Renew4Args) XDRSize() int {
 	return 8
 }
@@ -26791,7 +26953,7 @@ func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26802,13 +26964,14 @@ func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Renew4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26827,7 +26990,7 @@ func (v *Renew4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26837,8 +27000,8 @@ func (v *Renew4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26847,7 +27010,7 @@ func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -26857,7 +27020,7 @@ func (v *Renew4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
@@ -26867,7 +27030,7 @@ func (v *Renew4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Renew4Args:Clientid")
@@ -26876,12 +27039,12 @@ func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Renew4Args) ResetXDR() {
 	v.Clientid = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Renew4Res) XDRSize() int {
 	return 4
 }
@@ -26897,7 +27060,7 @@ func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -26908,13 +27071,14 @@ func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Renew4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -26933,7 +27097,7 @@ func (v *Renew4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -26943,8 +27107,8 @@ func (v *Renew4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -26953,7 +27117,7 @@ func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Renew4Res:Status"))
@@ -26966,7 +27130,7 @@ func (v *Renew4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Renew4Res:Status")
@@ -26980,7 +27144,7 @@ func (v *Renew4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Renew4Res:Status")
@@ -26993,12 +27157,12 @@ func (v *Renew4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Renew4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Restorefh4Res) XDRSize() int {
 	return 4
 }
@@ -27014,7 +27178,7 @@ func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27025,13 +27189,14 @@ func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Restorefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Restorefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27050,7 +27215,7 @@ func (v *Restorefh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27060,8 +27225,8 @@ func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27070,7 +27235,7 @@ func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Restorefh4Res:Status"))
@@ -27083,7 +27248,7 @@ func (v *Restorefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
@@ -27097,7 +27262,7 @@ func (v *Restorefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Restorefh4Res:Status")
@@ -27110,12 +27275,12 @@ func (v *Restorefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Restorefh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Savefh4Res) XDRSize() int {
 	return 4
 }
@@ -27131,7 +27296,7 @@ func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27142,13 +27307,14 @@ func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Savefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Savefh4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27167,7 +27333,7 @@ func (v *Savefh4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27177,8 +27343,8 @@ func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27187,7 +27353,7 @@ func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Savefh4Res:Status"))
@@ -27200,7 +27366,7 @@ func (v *Savefh4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Savefh4Res:Status")
@@ -27214,7 +27380,7 @@ func (v *Savefh4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Savefh4Res:Status")
@@ -27227,12 +27393,12 @@ func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Savefh4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Args) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Name))
@@ -27245,7 +27411,7 @@ func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27256,13 +27422,14 @@ func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Secinfo4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27281,7 +27448,7 @@ func (v *Secinfo4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27291,8 +27458,8 @@ func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27301,7 +27468,7 @@ func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs4.Secinfo4Args:Name"))
@@ -27315,7 +27482,7 @@ func (v *Secinfo4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
@@ -27333,7 +27500,7 @@ func (v *Secinfo4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Args:Name")
@@ -27350,12 +27517,12 @@ func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4Args) ResetXDR() {
 	v.Name = nil
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v RPCGSSSvcT) String() string {
 	switch v {
 	case RPCGSSSvcTNone:
@@ -27373,7 +27540,7 @@ func (v RPCGSSSvcT) Valid() bool {
 	return 1 <= v && v <= 3
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *RPCGSSSvcT) XDRSize() int {
 	return 4
 }
@@ -27389,7 +27556,7 @@ func (v *RPCGSSSvcT) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *RPCGSSSvcT) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27400,13 +27567,14 @@ func (v *RPCGSSSvcT) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RPCGSSSvcT) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *RPCGSSSvcT) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27425,7 +27593,7 @@ func (v *RPCGSSSvcT) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RPCGSSSvcT) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27435,8 +27603,8 @@ func (v *RPCGSSSvcT) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27445,7 +27613,7 @@ func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvcT:"))
@@ -27458,7 +27626,7 @@ func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RPCGSSSvcT) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
@@ -27472,7 +27640,7 @@ func (v *RPCGSSSvcT) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *RPCGSSSvcT) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
@@ -27485,12 +27653,12 @@ func (v *RPCGSSSvcT) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *RPCGSSSvcT) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *RpcsecGSSInfo) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Oid))
@@ -27503,7 +27671,7 @@ func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27514,13 +27682,14 @@ func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RpcsecGSSInfo) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *RpcsecGSSInfo) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27539,7 +27708,7 @@ func (v *RpcsecGSSInfo) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RpcsecGSSInfo) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27549,8 +27718,8 @@ func (v *RpcsecGSSInfo) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27559,7 +27728,7 @@ func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Oid)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Oid)), math.MaxUint32, "nfs4.RpcsecGSSInfo:Oid"))
@@ -27580,7 +27749,7 @@ func (v *RpcsecGSSInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
@@ -27609,7 +27778,7 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.RpcsecGSSInfo:Oid")
@@ -27635,14 +27804,14 @@ func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *RpcsecGSSInfo) ResetXDR() {
 	v.Oid = nil
 	v.Qop = 0
 	v.Service = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4) XDRSize() int {
 	n := 4
 	switch v.Flavor {
@@ -27660,7 +27829,7 @@ func (v *Secinfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27671,13 +27840,14 @@ func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Secinfo4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27696,7 +27866,7 @@ func (v *Secinfo4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27706,8 +27876,8 @@ func (v *Secinfo4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27716,7 +27886,7 @@ func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Flavor {
 	case RpcsecGSS:
@@ -27748,7 +27918,7 @@ func (v *Secinfo4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -27795,7 +27965,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -27831,7 +28001,7 @@ func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4) ResetXDR() {
 	switch v.Flavor {
 	case RpcsecGSS:
@@ -27841,7 +28011,7 @@ func (v *Secinfo4) ResetXDR() {
 	v.Flavor = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Resok) XDRSize() int {
 	n := 4
 	n += 4 * len(*v)
@@ -27862,7 +28032,7 @@ func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -27873,13 +28043,14 @@ func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -27898,7 +28069,7 @@ func (v *Secinfo4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -27908,8 +28079,8 @@ func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -27918,7 +28089,7 @@ func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs4.Secinfo4Resok:"))
@@ -27962,7 +28133,7 @@ func (v *Secinfo4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -28025,7 +28196,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Resok:")
@@ -28071,12 +28242,12 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4Resok) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -28102,7 +28273,7 @@ func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -28113,13 +28284,14 @@ func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -28138,7 +28310,7 @@ func (v *Secinfo4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -28148,8 +28320,8 @@ func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -28158,7 +28330,7 @@ func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -28216,7 +28388,7 @@ func (v *Secinfo4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -28299,7 +28471,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Secinfo4Res:Status")
@@ -28357,7 +28529,7 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Secinfo4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -28367,7 +28539,7 @@ func (v *Secinfo4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Args) XDRSize() int {
 	n := 24
 	n += 4 * len(v.ObjAttributes.Attrmask)
@@ -28381,7 +28553,7 @@ func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -28392,13 +28564,14 @@ func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -28417,7 +28590,7 @@ func (v *Setattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -28427,8 +28600,8 @@ func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -28437,7 +28610,7 @@ func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Setattr4Args:ObjAttributes.Attrmask"))
@@ -28470,7 +28643,7 @@ func (v *Setattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 20) {
@@ -28508,7 +28681,7 @@ func (v *Setattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs4.Setattr4Args:Stateid.Seqid")
@@ -28535,13 +28708,13 @@ func (v *Setattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setattr4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.ObjAttributes.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Res) XDRSize() int {
 	n := 8
 	n += 4 * len(v.Attrsset)
@@ -28554,7 +28727,7 @@ func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -28565,13 +28738,14 @@ func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -28590,7 +28764,7 @@ func (v *Setattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -28600,8 +28774,8 @@ func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -28610,7 +28784,7 @@ func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setattr4Res:Status"))
@@ -28636,7 +28810,7 @@ func (v *Setattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 8) {
@@ -28664,7 +28838,7 @@ func (v *Setattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Setattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.Setattr4Res:Status")
@@ -28683,13 +28857,13 @@ func (v *Setattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setattr4Res) ResetXDR() {
 	v.Status = 0
 	v.Attrsset = v.Attrsset[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Args) XDRSize() int {
 	n := 28
 	n += xdr.Padded(len(v.Client.ID))
@@ -28704,7 +28878,7 @@ func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -28715,13 +28889,14 @@ func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -28740,7 +28915,7 @@ func (v *Setclientid4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -28750,8 +28925,8 @@ func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -28760,7 +28935,7 @@ func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Client.ID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID"))
@@ -28792,7 +28967,7 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
@@ -28848,7 +29023,7 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.Setclientid4Args:Client.Verifier")
@@ -28898,14 +29073,14 @@ func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setclientid4Args) ResetXDR() {
 	v.Client.ResetXDR()
 	v.Callback.ResetXDR()
 	v.CallbackIdent = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Resok) XDRSize() int {
 	return 16
 }
@@ -28921,7 +29096,7 @@ func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -28932,13 +29107,14 @@ func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Setclientid4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -28957,7 +29133,7 @@ func (v *Setclientid4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -28967,8 +29143,8 @@ func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -28977,7 +29153,7 @@ func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -28989,7 +29165,7 @@ func (v *Setclientid4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
@@ -29001,7 +29177,7 @@ func (v *Setclientid4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Setclientid4Resok:Clientid")
@@ -29010,13 +29186,13 @@ func (v *Setclientid4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setclientid4Resok) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -29037,7 +29213,7 @@ func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29048,13 +29224,14 @@ func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29073,7 +29250,7 @@ func (v *Setclientid4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29083,8 +29260,8 @@ func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29093,7 +29270,7 @@ func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -29136,7 +29313,7 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
@@ -29197,7 +29374,7 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:Status")
@@ -29243,7 +29420,7 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Setclientid4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -29255,7 +29432,7 @@ func (v *Setclientid4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *SetclientidConfirm4Args) XDRSize() int {
 	return 16
 }
@@ -29271,7 +29448,7 @@ func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29282,13 +29459,14 @@ func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, 
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *SetclientidConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29307,7 +29485,7 @@ func (v *SetclientidConfirm4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29317,8 +29495,8 @@ func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29327,7 +29505,7 @@ func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -29339,7 +29517,7 @@ func (v *SetclientidConfirm4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
@@ -29351,7 +29529,7 @@ func (v *SetclientidConfirm4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.SetclientidConfirm4Args:Clientid")
@@ -29360,13 +29538,13 @@ func (v *SetclientidConfirm4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (in
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetclientidConfirm4Args) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *SetclientidConfirm4Res) XDRSize() int {
 	return 4
 }
@@ -29382,7 +29560,7 @@ func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29393,13 +29571,14 @@ func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, e
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *SetclientidConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29418,7 +29597,7 @@ func (v *SetclientidConfirm4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29428,8 +29607,8 @@ func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29438,7 +29617,7 @@ func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.SetclientidConfirm4Res:Status"))
@@ -29451,7 +29630,7 @@ func (v *SetclientidConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int,
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
@@ -29465,7 +29644,7 @@ func (v *SetclientidConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int,
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.SetclientidConfirm4Res:Status")
@@ -29478,12 +29657,12 @@ func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *SetclientidConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Verify4Args) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
@@ -29497,7 +29676,7 @@ func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29508,13 +29687,14 @@ func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29533,7 +29713,7 @@ func (v *Verify4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29543,8 +29723,8 @@ func (v *Verify4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29553,7 +29733,7 @@ func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.Verify4Args:ObjAttributes.Attrmask"))
@@ -29583,7 +29763,7 @@ func (v *Verify4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -29618,7 +29798,7 @@ func (v *Verify4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Args:ObjAttributes.Attrmask")
@@ -29644,12 +29824,12 @@ func (v *Verify4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Verify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Verify4Res) XDRSize() int {
 	return 4
 }
@@ -29665,7 +29845,7 @@ func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29676,13 +29856,14 @@ func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Verify4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29701,7 +29882,7 @@ func (v *Verify4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29711,8 +29892,8 @@ func (v *Verify4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29721,7 +29902,7 @@ func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Verify4Res:Status"))
@@ -29734,7 +29915,7 @@ func (v *Verify4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Res:Status")
@@ -29748,7 +29929,7 @@ func (v *Verify4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Verify4Res:Status")
@@ -29761,12 +29942,12 @@ func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Verify4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v StableHow4) String() string {
 	switch v {
 	case StableHow4Unstable4:
@@ -29784,7 +29965,7 @@ func (v StableHow4) Valid() bool {
 	return uint32(v) <= 2
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *StableHow4) XDRSize() int {
 	return 4
 }
@@ -29800,7 +29981,7 @@ func (v *StableHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29811,13 +29992,14 @@ func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StableHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *StableHow4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29836,7 +30018,7 @@ func (v *StableHow4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StableHow4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29846,8 +30028,8 @@ func (v *StableHow4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29856,7 +30038,7 @@ func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.StableHow4:"))
@@ -29869,7 +30051,7 @@ func (v *StableHow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.StableHow4:")
@@ -29883,7 +30065,7 @@ func (v *StableHow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.StableHow4:")
@@ -29896,12 +30078,12 @@ func (v *StableHow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *StableHow4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Args) XDRSize() int {
 	n := 32
 	n += xdr.Padded(len(v.Data))
@@ -29914,7 +30096,7 @@ func (v *Write4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -29925,13 +30107,14 @@ func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -29950,7 +30133,7 @@ func (v *Write4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -29960,8 +30143,8 @@ func (v *Write4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -29970,7 +30153,7 @@ func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Stable.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(v.Stable)), 0, "nfs4.Write4Args:Stable"))
@@ -29992,7 +30175,7 @@ func (v *Write4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
@@ -30019,7 +30202,7 @@ func (v *Write4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 32) {
 		return 0, codec.Short(b, off, 32, "nfs4.Write4Args:Stateid.Seqid")
@@ -30041,7 +30224,7 @@ func (v *Write4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Write4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Offset = 0
@@ -30049,7 +30232,7 @@ func (v *Write4Args) ResetXDR() {
 	v.Data = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Resok) XDRSize() int {
 	return 16
 }
@@ -30065,7 +30248,7 @@ func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30076,13 +30259,14 @@ func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Write4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30101,7 +30285,7 @@ func (v *Write4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30111,8 +30295,8 @@ func (v *Write4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30121,7 +30305,7 @@ func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Committed.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Committed)), 0, "nfs4.Write4Resok:Committed"))
@@ -30137,7 +30321,7 @@ func (v *Write4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Write4Resok:Count")
@@ -30154,7 +30338,7 @@ func (v *Write4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "nfs4.Write4Resok:Count")
@@ -30168,14 +30352,14 @@ func (v *Write4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Write4Resok) ResetXDR() {
 	v.Count = 0
 	v.Committed = 0
 	clear(v.Writeverf[:])
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -30197,7 +30381,7 @@ func (v *Write4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30208,13 +30392,14 @@ func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30233,7 +30418,7 @@ func (v *Write4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30243,8 +30428,8 @@ func (v *Write4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30253,7 +30438,7 @@ func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -30282,7 +30467,7 @@ func (v *Write4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Write4Res:Status")
@@ -30319,7 +30504,7 @@ func (v *Write4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Write4Res:Status")
@@ -30345,7 +30530,7 @@ func (v *Write4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Write4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -30355,7 +30540,7 @@ func (v *Write4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReleaseLockowner4Args) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.LockOwner.Owner))
@@ -30373,7 +30558,7 @@ func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30384,13 +30569,14 @@ func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReleaseLockowner4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30409,7 +30595,7 @@ func (v *ReleaseLockowner4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30419,8 +30605,8 @@ func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30429,7 +30615,7 @@ func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.LockOwner.Owner) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.LockOwner.Owner)), 1024, "nfs4.ReleaseLockowner4Args:LockOwner.Owner"))
@@ -30445,7 +30631,7 @@ func (v *ReleaseLockowner4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
@@ -30468,7 +30654,7 @@ func (v *ReleaseLockowner4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs4.ReleaseLockowner4Args:LockOwner.Clientid")
@@ -30489,12 +30675,12 @@ func (v *ReleaseLockowner4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReleaseLockowner4Args) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReleaseLockowner4Res) XDRSize() int {
 	return 4
 }
@@ -30510,7 +30696,7 @@ func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30521,13 +30707,14 @@ func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, err
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReleaseLockowner4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30546,7 +30733,7 @@ func (v *ReleaseLockowner4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30556,8 +30743,8 @@ func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30566,7 +30753,7 @@ func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.ReleaseLockowner4Res:Status"))
@@ -30579,7 +30766,7 @@ func (v *ReleaseLockowner4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
@@ -30593,7 +30780,7 @@ func (v *ReleaseLockowner4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.ReleaseLockowner4Res:Status")
@@ -30606,12 +30793,12 @@ func (v *ReleaseLockowner4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReleaseLockowner4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Illegal4Res) XDRSize() int {
 	return 4
 }
@@ -30627,7 +30814,7 @@ func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30638,13 +30825,14 @@ func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Illegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Illegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30663,7 +30851,7 @@ func (v *Illegal4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30673,8 +30861,8 @@ func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30683,7 +30871,7 @@ func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Illegal4Res:Status"))
@@ -30696,7 +30884,7 @@ func (v *Illegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Illegal4Res:Status")
@@ -30710,7 +30898,7 @@ func (v *Illegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Illegal4Res:Status")
@@ -30723,12 +30911,12 @@ func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Illegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v NFSOpnum4) String() string {
 	switch v {
 	case NFSOpnum4Access:
@@ -30816,7 +31004,7 @@ func (v NFSOpnum4) Valid() bool {
 	return 3 <= v && v <= 39 || v == 10044
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSOpnum4) XDRSize() int {
 	return 4
 }
@@ -30832,7 +31020,7 @@ func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -30843,13 +31031,14 @@ func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSOpnum4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -30868,7 +31057,7 @@ func (v *NFSOpnum4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSOpnum4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -30878,8 +31067,8 @@ func (v *NFSOpnum4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -30888,7 +31077,7 @@ func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSOpnum4:"))
@@ -30901,7 +31090,7 @@ func (v *NFSOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSOpnum4:")
@@ -30915,7 +31104,7 @@ func (v *NFSOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSOpnum4:")
@@ -30928,12 +31117,12 @@ func (v *NFSOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSOpnum4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSArgop4) XDRSize() int {
 	n := 4
 	switch v.Argop {
@@ -31123,7 +31312,7 @@ func (v *NFSArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -31134,13 +31323,14 @@ func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSArgop4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -31159,7 +31349,7 @@ func (v *NFSArgop4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSArgop4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -31169,8 +31359,8 @@ func (v *NFSArgop4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -31179,7 +31369,7 @@ func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case NFSOpnum4Access:
@@ -31935,7 +32125,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -32930,7 +33120,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Argop")
@@ -33543,7 +33733,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSArgop4) ResetXDR() {
 	switch v.Argop {
 	case NFSOpnum4Access:
@@ -33660,7 +33850,7 @@ func (v *NFSArgop4) ResetXDR() {
 	v.Argop = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSResop4) XDRSize() int {
 	n := 4
 	switch v.Resop {
@@ -33962,7 +34152,7 @@ func (v *NFSResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -33973,13 +34163,14 @@ func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSResop4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -33998,7 +34189,7 @@ func (v *NFSResop4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSResop4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -34008,8 +34199,8 @@ func (v *NFSResop4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -34018,7 +34209,7 @@ func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case NFSOpnum4Access:
@@ -35049,7 +35240,7 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -36503,7 +36694,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Resop")
@@ -37357,7 +37548,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSResop4) ResetXDR() {
 	switch v.Resop {
 	case NFSOpnum4Access:
@@ -37502,7 +37693,7 @@ func (v *NFSResop4) ResetXDR() {
 	v.Resop = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Args) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
@@ -37518,7 +37709,7 @@ func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -37529,14 +37720,15 @@ func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	codec.Amplify(d, Compound4ArgsAmplification)
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Compound4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -37555,7 +37747,7 @@ func (v *Compound4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -37565,8 +37757,8 @@ func (v *Compound4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -37575,7 +37767,7 @@ func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if uint64(len(v.Tag)) > math.MaxUint32 {
@@ -37604,7 +37796,7 @@ func (v *Compound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -37643,7 +37835,7 @@ func (v *Compound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if codec.Lacks(b, off, 4) {
@@ -37675,14 +37867,14 @@ func (v *Compound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Compound4Args) ResetXDR() {
 	v.Tag = nil
 	v.Minorversion = 0
 	v.Argarray = v.Argarray[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Res) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
@@ -37698,7 +37890,7 @@ func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -37709,13 +37901,14 @@ func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -37734,7 +37927,7 @@ func (v *Compound4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -37744,8 +37937,8 @@ func (v *Compound4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -37754,7 +37947,7 @@ func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	var err error
 	if !v.Status.Valid() {
@@ -37786,7 +37979,7 @@ func (v *Compound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 8) {
@@ -37829,7 +38022,7 @@ func (v *Compound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var err *xdr.Error
 	if codec.Lacks(b, off, 8) {
@@ -37865,14 +38058,14 @@ func (v *Compound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *Compound4Res) ResetXDR() {
 	v.Status = 0
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Args) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Fh))
@@ -37886,7 +38079,7 @@ func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -37897,13 +38090,14 @@ func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -37922,7 +38116,7 @@ func (v *CbGetattr4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -37932,8 +38126,8 @@ func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -37942,7 +38136,7 @@ func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Fh) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh"))
@@ -37969,7 +38163,7 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -38007,7 +38201,7 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
@@ -38036,13 +38230,13 @@ func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Args) ResetXDR() {
 	v.Fh = nil
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Resok) XDRSize() int {
 	n := 8
 	n += 4 * len(v.ObjAttributes.Attrmask)
@@ -38056,7 +38250,7 @@ func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38067,13 +38261,14 @@ func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38092,7 +38287,7 @@ func (v *CbGetattr4Resok) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38102,8 +38297,8 @@ func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38112,7 +38307,7 @@ func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ObjAttributes.Attrmask)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ObjAttributes.Attrmask)), math.MaxUint32, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask"))
@@ -38142,7 +38337,7 @@ func (v *CbGetattr4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -38177,7 +38372,7 @@ func (v *CbGetattr4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Resok:ObjAttributes.Attrmask")
@@ -38203,12 +38398,12 @@ func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Res) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -38227,7 +38422,7 @@ func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38238,13 +38433,14 @@ func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38263,7 +38459,7 @@ func (v *CbGetattr4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38273,8 +38469,8 @@ func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38283,7 +38479,7 @@ func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -38327,7 +38523,7 @@ func (v *CbGetattr4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -38382,7 +38578,7 @@ func (v *CbGetattr4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Res:Status")
@@ -38420,7 +38616,7 @@ func (v *CbGetattr4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Res) ResetXDR() {
 	switch v.Status {
 	case Nfsstat4OK:
@@ -38430,7 +38626,7 @@ func (v *CbGetattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbRecall4Args) XDRSize() int {
 	n := 24
 	n += xdr.Padded(len(v.Fh))
@@ -38448,7 +38644,7 @@ func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38459,13 +38655,14 @@ func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38484,7 +38681,7 @@ func (v *CbRecall4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38494,8 +38691,8 @@ func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38504,7 +38701,7 @@ func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Fh) > 128 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRecall4Args:Fh"))
@@ -38522,7 +38719,7 @@ func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
@@ -38551,7 +38748,7 @@ func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs4.CbRecall4Args:Stateid.Seqid")
@@ -38576,14 +38773,14 @@ func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbRecall4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Truncate = false
 	v.Fh = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbRecall4Res) XDRSize() int {
 	return 4
 }
@@ -38599,7 +38796,7 @@ func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38610,13 +38807,14 @@ func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbRecall4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38635,7 +38833,7 @@ func (v *CbRecall4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38645,8 +38843,8 @@ func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38655,7 +38853,7 @@ func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbRecall4Res:Status"))
@@ -38668,7 +38866,7 @@ func (v *CbRecall4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
@@ -38682,7 +38880,7 @@ func (v *CbRecall4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbRecall4Res:Status")
@@ -38695,12 +38893,12 @@ func (v *CbRecall4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbRecall4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbIllegal4Res) XDRSize() int {
 	return 4
 }
@@ -38716,7 +38914,7 @@ func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38727,13 +38925,14 @@ func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbIllegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbIllegal4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38752,7 +38951,7 @@ func (v *CbIllegal4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38762,8 +38961,8 @@ func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38772,7 +38971,7 @@ func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbIllegal4Res:Status"))
@@ -38785,7 +38984,7 @@ func (v *CbIllegal4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
@@ -38799,7 +38998,7 @@ func (v *CbIllegal4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbIllegal4Res:Status")
@@ -38812,12 +39011,12 @@ func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbIllegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the enumerator's XDR name, or the number.
+// String returns the XDR name of v, or its number if it is no enumerator.
 func (v NFSCbOpnum4) String() string {
 	switch v {
 	case NFSCbOpnum4Getattr:
@@ -38835,7 +39034,7 @@ func (v NFSCbOpnum4) Valid() bool {
 	return 3 <= v && v <= 4 || v == 10044
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCbOpnum4) XDRSize() int {
 	return 4
 }
@@ -38851,7 +39050,7 @@ func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38862,13 +39061,14 @@ func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSCbOpnum4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -38887,7 +39087,7 @@ func (v *NFSCbOpnum4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbOpnum4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -38897,8 +39097,8 @@ func (v *NFSCbOpnum4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -38907,7 +39107,7 @@ func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.NFSCbOpnum4:"))
@@ -38920,7 +39120,7 @@ func (v *NFSCbOpnum4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
@@ -38934,7 +39134,7 @@ func (v *NFSCbOpnum4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.NFSCbOpnum4:")
@@ -38947,12 +39147,12 @@ func (v *NFSCbOpnum4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCbOpnum4) ResetXDR() {
 	*v = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCbArgop4) XDRSize() int {
 	n := 4
 	switch v.Argop {
@@ -38974,7 +39174,7 @@ func (v *NFSCbArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -38985,13 +39185,14 @@ func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSCbArgop4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -39010,7 +39211,7 @@ func (v *NFSCbArgop4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbArgop4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -39020,8 +39221,8 @@ func (v *NFSCbArgop4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -39030,7 +39231,7 @@ func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case 3:
@@ -39085,7 +39286,7 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind uint32
@@ -39170,7 +39371,7 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -39232,7 +39433,7 @@ func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCbArgop4) ResetXDR() {
 	switch v.Argop {
 	case 3:
@@ -39244,7 +39445,7 @@ func (v *NFSCbArgop4) ResetXDR() {
 	v.Argop = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCbResop4) XDRSize() int {
 	n := 4
 	switch v.Resop {
@@ -39271,7 +39472,7 @@ func (v *NFSCbResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -39282,13 +39483,14 @@ func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *NFSCbResop4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -39307,7 +39509,7 @@ func (v *NFSCbResop4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbResop4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -39317,8 +39519,8 @@ func (v *NFSCbResop4) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -39327,7 +39529,7 @@ func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case 3:
@@ -39398,7 +39600,7 @@ func (v *NFSCbResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	var kind uint32
@@ -39495,7 +39697,7 @@ func (v *NFSCbResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -39562,7 +39764,7 @@ func (v *NFSCbResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *NFSCbResop4) ResetXDR() {
 	switch v.Resop {
 	case 3:
@@ -39575,7 +39777,7 @@ func (v *NFSCbResop4) ResetXDR() {
 	v.Resop = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Args) XDRSize() int {
 	n := 16
 	n += xdr.Padded(len(v.Tag))
@@ -39601,7 +39803,7 @@ func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -39612,13 +39814,14 @@ func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -39637,7 +39840,7 @@ func (v *CbCompound4Args) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -39647,8 +39850,8 @@ func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -39657,7 +39860,7 @@ func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Tag)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Tag)), math.MaxUint32, "nfs4.CbCompound4Args:Tag"))
@@ -39733,7 +39936,7 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
@@ -39849,7 +40052,7 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Tag")
@@ -39934,7 +40137,7 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbCompound4Args) ResetXDR() {
 	v.Tag = nil
 	v.Minorversion = 0
@@ -39942,7 +40145,7 @@ func (v *CbCompound4Args) ResetXDR() {
 	v.Argarray = v.Argarray[:0]
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Res) XDRSize() int {
 	n := 12
 	n += xdr.Padded(len(v.Tag))
@@ -39973,7 +40176,7 @@ func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -39984,13 +40187,14 @@ func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -40009,7 +40213,7 @@ func (v *CbCompound4Res) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -40019,8 +40223,8 @@ func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -40029,7 +40233,7 @@ func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Status.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.CbCompound4Res:Status"))
@@ -40123,7 +40327,7 @@ func (v *CbCompound4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 8) {
@@ -40254,7 +40458,7 @@ func (v *CbCompound4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs4.CbCompound4Res:Status")
@@ -40348,7 +40552,7 @@ func (v *CbCompound4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbCompound4Res) ResetXDR() {
 	v.Status = 0
 	v.Tag = nil

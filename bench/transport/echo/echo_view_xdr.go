@@ -5,11 +5,11 @@ package echo
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// MessageView reads Message field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
+// checked Message; see package xdr.
 type MessageView []byte
 
-// Data reads field data.
+// Data returns field data.
 func (v MessageView) Data() []byte {
 	return codec.ViewOpaque(v, 0)
 }

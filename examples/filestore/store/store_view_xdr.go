@@ -5,86 +5,86 @@ package store
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteArgs; see package xdr.
+// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that begin with a
+// checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
-// Name reads field name.
+// Name returns field name.
 func (v WriteArgsView) Name() Name {
 	return Name(codec.ViewOpaque(v, 0))
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v WriteArgsView) Offset() uint64 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint64(v, off)
 }
 
-// Data reads field data.
+// Data returns field data.
 func (v WriteArgsView) Data() []byte {
 	off := codec.SkipOpaque(v, 0)
 	return codec.ViewOpaque(v, off+8)
 }
 
-// WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteRes; see package xdr.
+// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that begin with a
+// checked WriteRes; see package xdr.
 type WriteResView []byte
 
-// Status reads field status.
+// Status returns field status.
 func (v WriteResView) Status() Status {
 	return Status(codec.Uint32(v, 0))
 }
 
-// Count reads field count.
+// Count returns field count.
 func (v WriteResView) Count() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadArgs; see package xdr.
+// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that begin with a
+// checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
-// Name reads field name.
+// Name returns field name.
 func (v ReadArgsView) Name() Name {
 	return Name(codec.ViewOpaque(v, 0))
 }
 
-// Offset reads field offset.
+// Offset returns field offset.
 func (v ReadArgsView) Offset() uint64 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint64(v, off)
 }
 
-// Count reads field count.
+// Count returns field count.
 func (v ReadArgsView) Count() uint32 {
 	off := codec.SkipOpaque(v, 0)
 	return codec.Uint32(v, off+8)
 }
 
-// ReadOKView reads ReadOK field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadOK; see package xdr.
+// ReadOKView reads the fields of ReadOK from its encoding. Convert only bytes that begin with a
+// checked ReadOK; see package xdr.
 type ReadOKView []byte
 
-// EOF reads field eof.
+// EOF returns field eof.
 func (v ReadOKView) EOF() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Data reads field data.
+// Data returns field data.
 func (v ReadOKView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadRes; see package xdr.
+// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that begin with a
+// checked ReadRes; see package xdr.
 type ReadResView []byte
 
-// Status reads the discriminant.
+// Status returns the discriminant.
 func (v ReadResView) Status() Status {
 	return Status(codec.Uint32(v, 0))
 }
 
-// OK reads the arm that is there if Status is OK.
+// OK returns the arm that is selected if Status is OK.
 func (v ReadResView) OK() (x ReadOKView, ok bool) {
 	switch v.Status() {
 	case OK:

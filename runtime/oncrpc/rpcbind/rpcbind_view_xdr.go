@@ -11,51 +11,51 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// MappingView reads Mapping field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked Mapping; see package xdr.
+// MappingView reads the fields of Mapping from its encoding. Convert only bytes that begin with a
+// checked Mapping; see package xdr.
 type MappingView []byte
 
-// Prog reads field r_prog.
+// Prog returns field r_prog.
 func (v MappingView) Prog() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Vers reads field r_vers.
+// Vers returns field r_vers.
 func (v MappingView) Vers() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// NetID reads field r_netid.
+// NetID returns field r_netid.
 func (v MappingView) NetID() String {
 	return String(codec.ViewOpaque(v, 8))
 }
 
-// Addr reads field r_addr.
+// Addr returns field r_addr.
 func (v MappingView) Addr() String {
 	off := codec.SkipOpaque(v, 8)
 	return String(codec.ViewOpaque(v, off))
 }
 
-// Owner reads field r_owner.
+// Owner returns field r_owner.
 func (v MappingView) Owner() String {
 	off := codec.SkipOpaque(v, 8)
 	off = codec.SkipOpaque(v, off)
 	return String(codec.ViewOpaque(v, off))
 }
 
-// MappingsScan reads the lists of a Mappings in one pass, in their order on the wire, and checks what
-// it passes. Where something is wrong no more elements come: End or Err says what it is. See
-// package xdr.
+// MappingsScan reads the lists of Mappings in one pass, in their order on the wire, and checks the bytes
+// that it passes. If they are invalid, it yields no more elements, and End and Err return the
+// error. See package xdr.
 type MappingsScan struct {
 	in codec.Scan
 }
 
-// ScanMappings begins a scan of the Mappings at the front of b.
+// ScanMappings returns a scan of the Mappings at the front of b.
 func ScanMappings(b []byte) MappingsScan {
 	return MappingsScan{in: codec.Scan{B: b}}
 }
 
-// All gives the elements of the Mappings.
+// All iterates over the elements of the Mappings.
 func (s *MappingsScan) All() iter.Seq[MappingView] {
 	return func(yield func(MappingView) bool) {
 		if s.in.At != 1 && !s.pass(1) {
@@ -86,8 +86,8 @@ func (s *MappingsScan) All() iter.Seq[MappingView] {
 	}
 }
 
-// pass checks and passes what stands before a place, and reports whether the scan is there: it
-// is not where that place is behind it, the message has another arm, or something is wrong.
+// pass skips ahead to a place. It reports false if the scan is beyond it, the message has
+// another arm, or the input is invalid.
 func (s *MappingsScan) pass(place int) (there bool) {
 	for s.in.At < place {
 		switch s.in.At {
@@ -101,12 +101,12 @@ func (s *MappingsScan) pass(place int) (there bool) {
 	return s.in.At == place
 }
 
-// Err returns what is wrong with what was passed so far, or nil.
+// Err returns an error if the part of the message that s has passed is invalid.
 func (s *MappingsScan) Err() error {
 	return s.in.Err((*Mappings)(nil))
 }
 
-// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.
+// End checks the rest of the message. It returns the size or the error that CheckXDR returns.
 func (s *MappingsScan) End() (int, error) {
 	if s.in.At != 2 {
 		return s.rest()
@@ -114,7 +114,7 @@ func (s *MappingsScan) End() (int, error) {
 	return s.in.Off, nil
 }
 
-// rest is End where something is left, or wrong.
+// rest is End for a scan that is not at the end of the message.
 func (s *MappingsScan) rest() (int, error) {
 	if s.pass(2) {
 		return s.in.Off, nil

@@ -5,53 +5,53 @@ package perf
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// WriteArgsView reads WriteArgs field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteArgs; see package xdr.
+// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that begin with a
+// checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
-// Check reads field check.
+// Check returns field check.
 func (v WriteArgsView) Check() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Data reads field data.
+// Data returns field data.
 func (v WriteArgsView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// WriteResView reads WriteRes field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked WriteRes; see package xdr.
+// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that begin with a
+// checked WriteRes; see package xdr.
 type WriteResView []byte
 
-// Count reads field count.
+// Count returns field count.
 func (v WriteResView) Count() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Good reads field good.
+// Good returns field good.
 func (v WriteResView) Good() bool {
 	return codec.Uint32(v, 4) != 0
 }
 
-// ReadArgsView reads ReadArgs field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadArgs; see package xdr.
+// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that begin with a
+// checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
-// Count reads field count.
+// Count returns field count.
 func (v ReadArgsView) Count() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Seed reads field seed.
+// Seed returns field seed.
 func (v ReadArgsView) Seed() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ReadResView reads ReadRes field by field, where it lies on the wire. It is made by
-// conversion of bytes that begin with a checked ReadRes; see package xdr.
+// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that begin with a
+// checked ReadRes; see package xdr.
 type ReadResView []byte
 
-// Data reads field data.
+// Data returns field data.
 func (v ReadResView) Data() []byte {
 	return codec.ViewOpaque(v, 0)
 }

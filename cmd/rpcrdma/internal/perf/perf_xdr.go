@@ -30,11 +30,11 @@ type WriteArgs struct {
 	Data  []byte
 }
 
-// The extent of WriteArgs.
+// The bounds of WriteArgs.
 const (
 	WriteArgsMinSize       = 8        // bytes on the wire, at least
 	WriteArgsMaxSize       = 67108872 // bytes on the wire, at most
-	WriteArgsAmplification = 1        // bytes of memory that a value holds for each byte decoded, at most
+	WriteArgsAmplification = 1        // bytes of memory that a value holds for each byte of input, at most
 )
 
 // WriteRes is struct perf_write_res.
@@ -43,7 +43,7 @@ type WriteRes struct {
 	Good  bool   // the CRC was right, or there was none
 }
 
-// WriteResFixedSize is how many bytes every WriteRes takes on the wire.
+// WriteResFixedSize is the size of every WriteRes on the wire, in bytes.
 const WriteResFixedSize = 8
 
 // ReadArgs is struct perf_read_args.
@@ -52,7 +52,7 @@ type ReadArgs struct {
 	Seed  uint32 // where in the pattern it begins
 }
 
-// ReadArgsFixedSize is how many bytes every ReadArgs takes on the wire.
+// ReadArgsFixedSize is the size of every ReadArgs on the wire, in bytes.
 const ReadArgsFixedSize = 8
 
 // ReadRes is struct perf_read_res.
@@ -60,14 +60,14 @@ type ReadRes struct {
 	Data []byte
 }
 
-// The extent of ReadRes.
+// The bounds of ReadRes.
 const (
 	ReadResMinSize       = 4        // bytes on the wire, at least
 	ReadResMaxSize       = 67108868 // bytes on the wire, at most
-	ReadResAmplification = 1        // bytes of memory that a value holds for each byte decoded, at most
+	ReadResAmplification = 1        // bytes of memory that a value holds for each byte of input, at most
 )
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteArgs) XDRSize() int {
 	n := 8
 	n += xdr.Padded(len(v.Data))
@@ -79,8 +79,8 @@ func (*WriteArgs) XDRMaxSize() int {
 	return WriteArgsMaxSize
 }
 
-// ReducedXDRSize returns how many bytes v takes in the output of e, without
-// what e leaves out of line.
+// ReducedXDRSize returns the size of v in the output of e, without the items that e
+// leaves out of line.
 func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 8
 	if !codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
@@ -101,13 +101,14 @@ func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
 	return err
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -126,7 +127,7 @@ func (v *WriteArgs) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -136,8 +137,8 @@ func (v *WriteArgs) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -146,7 +147,7 @@ func (v *WriteArgs) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
 		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), 67108864, "perf.WriteArgs:Data")
@@ -169,7 +170,7 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.WriteArgs:Check")
@@ -204,7 +205,7 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.WriteArgs:Check")
@@ -234,13 +235,13 @@ func (v *WriteArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteArgs) ResetXDR() {
 	v.Check = 0
 	v.Data = nil
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteRes) XDRSize() int {
 	return 8
 }
@@ -256,7 +257,7 @@ func (v *WriteRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -267,13 +268,14 @@ func (v *WriteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -292,7 +294,7 @@ func (v *WriteRes) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -302,8 +304,8 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -312,7 +314,7 @@ func (v *WriteRes) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -324,7 +326,7 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.WriteRes:Count")
@@ -340,7 +342,7 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.WriteRes:Count")
@@ -354,13 +356,13 @@ func (v *WriteRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *WriteRes) ResetXDR() {
 	v.Count = 0
 	v.Good = false
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadArgs) XDRSize() int {
 	return 8
 }
@@ -376,7 +378,7 @@ func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err, or makes room in e and tries again where err says that there is none.
+// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
 func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
@@ -387,13 +389,14 @@ func (v *ReadArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return v.PutXDR(e, e.Buf, e.Off)
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -412,7 +415,7 @@ func (v *ReadArgs) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -422,8 +425,8 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -432,7 +435,7 @@ func (v *ReadArgs) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -444,7 +447,7 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.ReadArgs:Count")
@@ -456,7 +459,7 @@ func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "perf.ReadArgs:Count")
@@ -465,13 +468,13 @@ func (v *ReadArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadArgs) ResetXDR() {
 	v.Count = 0
 	v.Seed = 0
 }
 
-// XDRSize returns how many bytes v takes on the wire.
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadRes) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(v.Data))
@@ -483,8 +486,8 @@ func (*ReadRes) XDRMaxSize() int {
 	return ReadResMaxSize
 }
 
-// ReducedXDRSize returns how many bytes v takes in the output of e, without
-// what e leaves out of line.
+// ReducedXDRSize returns the size of v in the output of e, without the items that e
+// leaves out of line.
 func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	n := 4
 	if !codec.Reduces(e, SiteReadResData, len(v.Data)) {
@@ -505,13 +508,14 @@ func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
 	return err
 }
 
-// DecodeXDR reads v from the input of d. After an error v is unspecified.
+// DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.
+// AppendBinary appends the encoding of v to b. It may write to all of
+// b's capacity, even if it fails.
 func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
@@ -530,7 +534,7 @@ func (v *ReadRes) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.
+// UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
@@ -540,8 +544,8 @@ func (v *ReadRes) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// CheckXDR returns how many bytes the value at the front of b takes, or the error
-// that decoding it gives, by the default rules. It does not use v, which may be nil.
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -550,7 +554,7 @@ func (v *ReadRes) CheckXDR(b []byte) (n int, err error) {
 	return
 }
 
-// PutXDR encodes v into b at off, for other generated code; see package xdr.
+// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 67108864 {
 		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 67108864, "perf.ReadRes:Data")
@@ -571,7 +575,7 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// GetXDR decodes v from b at off, for other generated code; see package xdr.
+// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "perf.ReadRes:Data")
@@ -604,7 +608,7 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// SkipXDR checks the value in b at off, for other generated code; see package xdr.
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "perf.ReadRes:Data")
@@ -633,7 +637,7 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	return off, nil
 }
 
-// ResetXDR empties v, but keeps the capacity of its slices.
+// ResetXDR empties v and keeps the capacity of its slices.
 func (v *ReadRes) ResetXDR() {
 	v.Data = nil
 }
@@ -644,7 +648,7 @@ const (
 	SiteReadResData   xdr.Site = "perf.perf_read_res.data"
 )
 
-// DDPBindings lists at which procedures, and in which direction, the sites are eligible.
+// DDPBindings returns the procedure and direction in which each site is eligible.
 func DDPBindings() []xdr.Binding {
 	return []xdr.Binding{
 		{

@@ -112,14 +112,15 @@ func (g *gen) packageDoc() []string {
 		files = append(files, f.Name)
 	}
 	return []string{
-		"Package " + g.pkg + " is the XDR of " + g.sourceNames() + " in Go. What its types have in common, and who",
-		"owns the memory, is in the documentation of [" + xdrPath + "].",
+		"Package " + g.pkg + " is the XDR of " + g.sourceNames() + " in Go. The documentation of",
+		"[" + xdrPath + "] describes the methods of its types and who owns",
+		"the memory.",
 		"//",
 		"Do not edit: after a change of the source, run",
 		"//",
 		"//	xdrgen gen -o . -package " + g.pkg + " " + strings.Join(files, " "),
 		"//",
-		"and xdrgen compat before, which tells what the change breaks.",
+		"Before that, xdrgen compat shows what the change breaks.",
 	}
 }
 

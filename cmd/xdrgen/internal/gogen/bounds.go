@@ -26,7 +26,7 @@ func (g *gen) bounds(d *ir.Decl) {
 	if size.Fixed() {
 		id := g.names.fresh(name + "FixedSize")
 		g.bound[d] = bound{min: id, max: id}
-		g.t.Commentf("// %s is how many bytes every %s takes on the wire.", id, name)
+		g.t.Commentf("// %s is the size of every %s on the wire, in bytes.", id, name)
 		g.t.Const().Id(id).Op("=").Add(integer(ir.Value{Abs: size.Min}))
 		return
 	}
@@ -37,14 +37,14 @@ func (g *gen) bounds(d *ir.Decl) {
 		return id
 	}
 	b := bound{min: def("MinSize", size.Min, "bytes on the wire, at least")}
-	what := "The extent of " + name + ", which has no largest size below 2 GiB."
+	what := "The bounds of " + name + ". Its size may be 2 GiB and more."
 	if !size.Unbounded && size.Max <= math.MaxInt32 {
 		b.max = def("MaxSize", size.Max, "bytes on the wire, at most")
-		what = "The extent of " + name + "."
+		what = "The bounds of " + name + "."
 	}
 	if n := g.amplification(d); n > 0 {
 		b.rate = n
-		b.amp = def("Amplification", uint64(n), "bytes of memory that a value holds for each byte decoded, at most")
+		b.amp = def("Amplification", uint64(n), "bytes of memory that a value holds for each byte of input, at most")
 	}
 	g.bound[d] = b
 	g.t.Comment("// " + what)

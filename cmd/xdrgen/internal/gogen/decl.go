@@ -93,7 +93,7 @@ func narrowNote(t *ir.Type) string {
 	if t.CName == "" {
 		return ""
 	}
-	return t.CName + " in the text: 32 bits, which C cuts off"
+	return t.CName + " in the source; Go keeps all 32 bits"
 }
 
 // documented is code below its own comment in the source.
@@ -178,7 +178,7 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 
 	g.bounds(d)
-	g.f.Comment("// XDRSize returns how many bytes v takes on the wire.")
+	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
 	g.sizing = false
 	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(d, c)...)
 	if most := g.bound[d].max; most != "" {
@@ -187,26 +187,26 @@ func (g *gen) methods(d *ir.Decl, c codec) {
 	}
 	if g.reducible[d] {
 		g.sizing = true
-		g.f.Comment("// ReducedXDRSize returns how many bytes v takes in the output of e, without")
-		g.f.Comment("// what e leaves out of line.")
+		g.f.Comment("// ReducedXDRSize returns the size of v in the output of e, without the items that e")
+		g.f.Comment("// leaves out of line.")
 		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(d, c)...)
 		g.sizing = false
 	}
 
 	g.same(d)
 
-	g.f.Comment("// PutXDR encodes v into b at off, for other generated code; see package xdr.")
+	g.f.Comment("// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), jen.Error()).Block(g.putBody(d, c)...)
-	g.f.Comment("// GetXDR decodes v from b at off, for other generated code; see package xdr.")
+	g.f.Comment("// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), jen.Error()).Block(g.getBody(g.newGetter(), d, c)...)
 
-	g.f.Comment("// SkipXDR checks the value in b at off, for other generated code; see package xdr.")
+	g.f.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Params(jen.Int(), errPtr()).Block(g.getBody(g.newChecker(), d, c)...)
 
-	g.f.Comment("// ResetXDR empties v, but keeps the capacity of its slices.")
+	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
 	z := &resetter{g: g, vars: &local{}}
 	c.reset(z, g.self(d))
 	recv().Id("ResetXDR").Params().Block(z.code...)

@@ -32,7 +32,7 @@ func (g *gen) enum(d *ir.Decl) {
 	g.t.Commentf("// The enumerators of %s.", name)
 	g.t.Const().Defs(consts...)
 
-	g.f.Comment("// String returns the enumerator's XDR name, or the number.")
+	g.f.Comment("// String returns the XDR name of v, or its number if it is no enumerator.")
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
 		jen.Switch(jen.Id("v")).Block(names...),
 		jen.Return(jen.Lit(d.Name+"(").Op("+").Qual("strconv", "Itoa").Call(jen.Int().Call(jen.Id("v"))).Op("+").Lit(")")),

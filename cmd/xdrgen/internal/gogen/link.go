@@ -99,7 +99,7 @@ func (g *gen) bindings() {
 	}
 	g.f.Comment("// The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).")
 	g.f.Const().Defs(consts...)
-	g.f.Comment("// DDPBindings lists at which procedures, and in which direction, the sites are eligible.")
+	g.f.Comment("// DDPBindings returns the procedure and direction in which each site is eligible.")
 	g.f.Func().Id("DDPBindings").Params().Index().Qual(xdrPath, "Binding").Block(
 		jen.Return(jen.Index().Qual(xdrPath, "Binding").Values(multi(rows)...)))
 }

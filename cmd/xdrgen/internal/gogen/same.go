@@ -59,7 +59,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 			jen.List(jen.Id("e").Dot("Off"), jen.Err()).Op("=").Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off")),
 			jen.Return(),
 		)
-		f.Comment("// failXDR returns err, or makes room in e and tries again where err says that there is none.")
+		f.Comment("// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.")
 		recv().Id("failXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Err().Op("*").Qual(xdrPath, "Error")).
 			Params(jen.Int(), jen.Error()).Block(
 			jen.If(jen.Id("e").Op("==").Nil()).Block(jen.Return(jen.Lit(0), jen.Err())),
@@ -73,7 +73,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	if kind.amplified {
 		amplify = []jen.Code{jen.Qual(codecPath, "Amplify").Call(jen.Id("d"), jen.Id(name+"Amplification"))}
 	}
-	f.Comment("// DecodeXDR reads v from the input of d. After an error v is unspecified.")
+	f.Comment("// DecodeXDR reads v from the input of d. After an error, v is unspecified.")
 	recv().Id("DecodeXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder")).Params(jen.Err().Error()).Block(append(amplify,
 		// In this form the compiler can inline it.
 		jen.List(jen.Id("d").Dot("Off"), jen.Err()).Op("=").Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("d").Dot("Buf"), jen.Id("d").Dot("Off")),
@@ -83,7 +83,8 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	put := func(op string) jen.Code {
 		return jen.List(jen.Id("end"), jen.Err()).Op(op).Id("v").Dot("PutXDR").Call(jen.Nil(), jen.Id("room"), jen.Len(jen.Id("b")))
 	}
-	f.Comment("// AppendBinary appends the encoding of v to b. It may write beyond the end of b, even in vain.")
+	f.Comment("// AppendBinary appends the encoding of v to b. It may write to all of")
+	f.Comment("// b's capacity, even if it fails.")
 	recv().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Params(jen.Index().Byte(), jen.Error()).Block(
 		jen.Id("room").Op(":=").Id("b").Index(jen.Op(":").Cap(jen.Id("b"))),
 		put(":="),
@@ -97,7 +98,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	f.Comment("// MarshalBinary returns the encoding of v.")
 	recv().Id("MarshalBinary").Params().Params(jen.Index().Byte(), jen.Error()).Block(
 		jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil())))
-	f.Comment("// UnmarshalBinary decodes v from b, all of it, and keeps nothing of b.")
+	f.Comment("// UnmarshalBinary decodes v from all of b, and keeps no reference to b.")
 	recv().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
 		jen.Var().Id("d").Qual(xdrPath, "Decoder"),
 		jen.Id("d").Dot("Reset").Call(jen.Id("b")),
@@ -105,8 +106,8 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 		jen.Return(jen.Id("d").Dot("Done").Call()),
 	)
 
-	f.Comment("// CheckXDR returns how many bytes the value at the front of b takes, or the error")
-	f.Comment("// that decoding it gives, by the default rules. It does not use v, which may be nil.")
+	f.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
+	f.Comment("// by the default rules. It does not use v, which may be nil.")
 	recv().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
 		// In this form the compiler can inline it.
 		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),

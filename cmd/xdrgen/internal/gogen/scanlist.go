@@ -32,7 +32,7 @@ func (w *scan) list(s *spot, f follow) {
 		jen.If(in("At").Op("!=").Lit(s.num).Op("&&").Op("!").Id("s").Dot("pass").Call(jen.Lit(s.num))).Block(jen.Return()),
 	}, append(body, after...)...)
 	w.code[s.num] = append([]jen.Code{
-		jen.Comment("// " + name + " gives the elements of " + describe(w.of, s.path) + "."),
+		jen.Comment("// " + name + " iterates over the elements of " + describe(w.of, s.path) + "."),
 		jen.Line(),
 		w.method(name).Params().Qual("iter", "Seq").Types(w.g.listed(t)).Block(
 			jen.Return(jen.Func().Params(yield).Block(body...))),

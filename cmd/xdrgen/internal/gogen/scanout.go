@@ -65,11 +65,11 @@ func (g *gen) scan(d *ir.Decl, top *spot, s *spots) *scan {
 // begin writes the type and how it is made.
 func (w *scan) begin() {
 	v := w.g.v
-	v.Commentf("// %s reads the lists of a %s in one pass, in their order on the wire, and checks what", w.name, w.of)
-	v.Comment("// it passes. Where something is wrong no more elements come: End or Err says what it is. See")
-	v.Comment("// package xdr.")
+	v.Commentf("// %s reads the lists of %s in one pass, in their order on the wire, and checks the bytes", w.name, w.of)
+	v.Comment("// that it passes. If they are invalid, it yields no more elements, and End and Err return the")
+	v.Comment("// error. See package xdr.")
 	v.Type().Id(w.name).Struct(jen.Id("in").Qual(codecPath, "Scan"))
-	v.Commentf("// %s begins a scan of the %s at the front of b.", w.maker, w.of)
+	v.Commentf("// %s returns a scan of the %s at the front of b.", w.maker, w.of)
 	v.Func().Id(w.maker).Params(jen.Id("b").Index().Byte()).Id(w.name).Block(
 		jen.Return(jen.Id(w.name).Values(jen.Id("in").Op(":").Qual(codecPath, "Scan").Values(jen.Id("B").Op(":").Id("b")))))
 }
@@ -96,8 +96,8 @@ func (w *scan) passes() {
 	for _, num := range slices.Sorted(maps.Keys(w.cases)) {
 		cases = append(cases, jen.Case(jen.Lit(num)).Block(w.cases[num]...))
 	}
-	w.g.v.Comment("// pass checks and passes what stands before a place, and reports whether the scan is there: it")
-	w.g.v.Comment("// is not where that place is behind it, the message has another arm, or something is wrong.")
+	w.g.v.Comment("// pass skips ahead to a place. It reports false if the scan is beyond it, the message has")
+	w.g.v.Comment("// another arm, or the input is invalid.")
 	w.g.v.Add(w.method("pass").Params(jen.Id("place").Int()).Params(jen.Id("there").Bool()).Block(
 		jen.For(in("At").Op("<").Id("place")).Block(jen.Switch(in("At")).Block(cases...)),
 		jen.Return(in("At").Op("==").Id("place")),
@@ -107,13 +107,13 @@ func (w *scan) passes() {
 // ends writes the methods with which a scan ends.
 func (w *scan) ends() {
 	none := func() *jen.Statement { return jen.Parens(jen.Op("*").Id(w.of)).Call(jen.Nil()) }
-	w.g.v.Comment("// Err returns what is wrong with what was passed so far, or nil.")
+	w.g.v.Comment("// Err returns an error if the part of the message that s has passed is invalid.")
 	w.g.v.Add(w.method("Err").Params().Error().Block(jen.Return(in("Err").Call(none()))))
-	w.g.v.Comment("// End passes what is left, and returns what CheckXDR does: how long the message is, or what is wrong.")
+	w.g.v.Comment("// End checks the rest of the message. It returns the size or the error that CheckXDR returns.")
 	w.g.v.Add(w.method("End").Params().Params(jen.Int(), jen.Error()).Block(
 		jen.If(in("At").Op("!=").Lit(w.end)).Block(jen.Return(jen.Id("s").Dot("rest").Call())),
 		jen.Return(in("Off"), jen.Nil())))
-	w.g.v.Comment("// rest is End where something is left, or wrong.")
+	w.g.v.Comment("// rest is End for a scan that is not at the end of the message.")
 	w.g.v.Add(w.method("rest").Params().Params(jen.Int(), jen.Error()).Block(
 		jen.If(jen.Id("s").Dot("pass").Call(jen.Lit(w.end))).Block(jen.Return(in("Off"), jen.Nil())),
 		jen.Return(none().Dot("CheckXDR").Call(in("B")))))

@@ -63,7 +63,7 @@ func (g *gen) tests() *jen.File {
 		}
 		rows = append(rows, jen.Values(row))
 	}
-	file.Comment("// xdrTypes are the generated types, with valid encodings of random values.")
+	file.Comment("// xdrTypes lists the generated types, with valid encodings of random values.")
 	file.Func().Id("xdrTypes").Params().Index().Qual(testPath, "Type").Block(
 		jen.Return(jen.Index().Qual(testPath, "Type").Values(multi(rows)...)))
 	file.Func().Id("TestXDR").Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(

@@ -26,7 +26,7 @@ func (g *gen) union(d *ir.Decl) {
 		if g.byPointer(d, a) {
 			t = jen.Op("*").Add(t)
 		}
-		fields = append(fields, g.fieldDecl(a.Field, t, "where "+disc+" is "+g.labelText(d, a)))
+		fields = append(fields, g.fieldDecl(a.Field, t, "if "+disc+" is "+g.labelText(d, a)))
 	}
 	g.t.Type().Id(name).Struct(fields...)
 	g.methods(d, codec{

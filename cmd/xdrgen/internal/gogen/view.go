@@ -27,8 +27,8 @@ func (g *gen) view(d *ir.Decl) {
 		return
 	}
 	name, of := g.names.view[d], g.names.decl[d]
-	g.v.Commentf("// %s reads %s field by field, where it lies on the wire. It is made by", name, of)
-	g.v.Commentf("// conversion of bytes that begin with a checked %s; see package xdr.", of)
+	g.v.Commentf("// %s reads the fields of %s from its encoding. Convert only bytes that begin with a", name, of)
+	g.v.Commentf("// checked %s; see package xdr.", of)
 	g.v.Type().Id(name).Index().Byte()
 	if d.Kind == ir.Union {
 		g.viewUnion(d)
@@ -44,14 +44,14 @@ func (g *gen) view(d *ir.Decl) {
 		} else {
 			body = append(at.code(), g.viewReturn(f.Type, at.position())...)
 		}
-		g.viewMethod(d, f, "reads field "+f.Name+".", g.viewResult(f.Type), body)
+		g.viewMethod(d, f, "returns field "+f.Name+".", g.viewResult(f.Type), body)
 		g.pass(&at, f.Type)
 	}
 }
 
 func (g *gen) viewUnion(d *ir.Decl) {
 	disc := g.names.field[d.Disc]
-	g.viewMethod(d, d.Disc, "reads the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, position{}))
+	g.viewMethod(d, d.Disc, "returns the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, position{}))
 	after := position{n: 4}
 	for _, a := range d.Arms {
 		if a.Field == nil {
@@ -68,7 +68,7 @@ func (g *gen) viewUnion(d *ir.Decl) {
 				body = []jen.Code{kind.Clone().Block(jen.Case(others...).Block(none)), value}
 			}
 		}
-		g.viewMethod(d, a.Field, "reads the arm that is there if "+disc+" is "+g.labelText(d, a)+".",
+		g.viewMethod(d, a.Field, "returns the arm that is selected if "+disc+" is "+g.labelText(d, a)+".",
 			jen.Params(jen.Id("x").Add(g.viewType(a.Field.Type)), jen.Id("ok").Bool()), body)
 	}
 }
@@ -343,7 +343,7 @@ func (g *gen) shorten(d *ir.Decl, o *offset) {
 	}
 	o.ways++
 	name := "way" + strconv.Itoa(o.ways)
-	g.v.Commentf("// %s is the offset after the first fields.", name)
+	g.v.Commentf("// %s returns the offset after the first fields.", name)
 	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
 	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
 }
