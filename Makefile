@@ -1,5 +1,5 @@
 # A fresh machine with Go, git and make is enough: everything else is fetched
-# by the go command at the versions of go.mod and tools.mod. `make` explains.
+# by the go command at the versions of go.mod and tools.mod. `make` lists the targets.
 
 GO       ?= go
 FUZZTIME ?= 10s
@@ -8,12 +8,12 @@ TESTFLAGS ?=
 module := github.com/rpcrdma/rpcrdma
 xdrgen := bin/xdrgen
 lint   := $(GO) tool -modfile=tools.mod
-# The race detector needs cgo, which the go command has on only with a C compiler.
+# The race detector needs cgo, which the go command enables only with a C compiler.
 race   := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 asan    = $(if $(race),$(shell echo 'int main(void) { return 0; }' | $(or $(CC),cc) -fsanitize=address -x c -o /dev/null - 2>/dev/null && echo yes))
 
-# The folder of unit $$1's package: the package line of its sidecar, what
-# spec/MANIFEST says, or gen/<unit>.
+# The folder of unit $$1's package: from the package line of its sidecar, from
+# spec/MANIFEST, or gen/<unit>.
 target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module)/||p'); test -n "$$dir" && echo $$dir || \
 	awk -v unit="$$1" '$$1 == "unit" { u = $$2 } $$1 == "target" && u == unit { t = $$2 } \
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
@@ -26,11 +26,11 @@ help: ## list the targets
 	@echo
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo
-	@echo 'variables: CORPUS=DIR (interface files for the tests that want some; ../shared/corpus where it exists)'
-	@echo '           WITNESSES=required (a test that wants a program which is not installed fails, else it skips)'
+	@echo 'variables: CORPUS=DIR (interface files for the tests that use them; ../shared/corpus where it exists)'
+	@echo '           WITNESSES=required (a test fails if a program that it needs is not installed; otherwise it skips)'
 	@echo '           FUZZTIME=$(FUZZTIME) (for each fuzz target)  TESTFLAGS="-run X -count 1" (passed to go test)'
 
-##: what is made of the documents
+##: from documents to code
 
 generate: check ## make spec/x from the documents and gen/ from spec/x; a second run changes nothing
 	@set -e; for dir in spec/x/*/; do \
@@ -43,7 +43,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 
-extract: ## take the XDR out of the documents in spec/ and apply spec/errata
+extract: ## extract the XDR from the documents in spec/ and apply spec/errata
 	$(GO) run ./tools/extract
 
 check: extract xdrgen ## check every unit of spec/x, those from documents strictly
@@ -55,11 +55,11 @@ check: extract xdrgen ## check every unit of spec/x, those from documents strict
 xdrgen: ## build the compiler as bin/xdrgen
 	@$(GO) build -o $(xdrgen) ./cmd/xdrgen
 
-##: what proves that it works
+##: checks and tests
 
-test: check-format vet check-generated check-conformance test-bench test-go ## run everything that can be proved on this machine
-	@echo 'make test: all of it passed'
-	$(if $(race),,@echo 'make test: without the race detector, for want of a C compiler')
+test: check-format vet check-generated check-conformance test-bench test-go ## run every check that this machine can run
+	@echo 'make test: passed'
+	$(if $(race),,@echo 'make test: without the race detector, which needs a C compiler')
 
 check-format: ## refuse Go files that gofmt would change
 	@out=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
@@ -68,13 +68,13 @@ check-format: ## refuse Go files that gofmt would change
 vet: ## run go vet
 	$(GO) vet ./...
 
-check-generated: ## make everything anew in a copy without generated files, and compare
+check-generated: ## regenerate all code in a copy of the tree, and compare
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
 	for dir in spec gen runtime bench/codec bench/transport/echo examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
-	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + anew): run make generate, and remove what stands only here'; exit 1; fi; \
+	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + regenerated): run make generate, and remove files that exist only here'; exit 1; fi; \
 	echo 'generated files are current'
 
 conformance: ## make docs/conformance.md and docs/rfc8166.md from the duties and the code and tests that cite them
@@ -83,19 +83,18 @@ conformance: ## make docs/conformance.md and docs/rfc8166.md from the duties and
 check-conformance: ## refuse conformance tables that are not current, lost proofs, and proved duties that no code cites
 	$(GO) run ./tools/speccheck -check
 
-# The lower steps of the ladder of memory checks are in every test run: they come
-# with the race detector, and without one with a build tag.
-test-memory: ## run the verbs tests with the upper steps: pages that fault, AddressSanitizer
+# Every test run has the lower levels of the memory checks (ADR 0011): with the race
+# detector, or with a build tag.
+test-memory: ## run the verbs tests with the upper levels of memory checks: inaccessible pages, AddressSanitizer
 	$(GO) run ./internal/testrun -tags memguard $(TESTFLAGS) ./rdmaio/...
-	$(if $(asan),$(GO) run ./internal/testrun -asan -short -skip '^TestAllocations$$' $(TESTFLAGS) ./rdmaio/...,@echo 'make test-memory: without AddressSanitizer, for want of a C compiler that has it')
+	$(if $(asan),$(GO) run ./internal/testrun -asan -short -skip '^TestAllocations$$' $(TESTFLAGS) ./rdmaio/...,@echo 'make test-memory: without AddressSanitizer, which needs a C compiler that supports it')
 
-# What has no goroutines gains nothing from the race detector, nor does what
-# mostly builds and runs other programs: testrun leaves out packages and says
-# which, -short leaves out tests, which it lists. The second run, which has it
-# all, need not vet what make vet has.
+# The race detector finds nothing in packages without goroutines, nor in tests that
+# mostly build and run other programs. testrun leaves out such packages, -short such
+# tests, and both are listed. The second run has all of them. It does not vet again.
 test-go: ## run the tests: the short ones with the race detector, then all without it
 	$(GO) run ./internal/testrun -timeout 25m $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
-	@$(if $(race),echo 'make test-go: and now all of it without the race detector: what was left out and skipped above for being short as well')
+	@$(if $(race),echo 'make test-go: all tests again, without the race detector, and with those left out above')
 	$(if $(race),$(GO) run ./internal/testrun -timeout 25m -vet=off $(TESTFLAGS) ./...)
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
@@ -104,7 +103,7 @@ corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DI
 test-bench: ## vet and test the benchmark module
 	cd bench && $(GO) vet ./... && $(GO) run $(module)/internal/testrun -short ./...
 
-# What codecs stand on differs here: 32-bit int, other alignment, other byte order. Of rpcbind only the codec is tested:
+# Codecs depend on these: 32-bit int, other alignment, other byte order. Of rpcbind only the codec is tested:
 # its client needs namespaces, which the emulators do not offer, and deadlines, which they do not meet.
 codecs = ./runtime/xdr/... ./runtime/oncrpc ./gen/... ./rdmaio/internal/header...
 test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machine can run their programs
@@ -128,13 +127,13 @@ test-systems: ## build and vet everything for other systems, whose programs this
 		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 $(GO) vet ./...; \
 	done
 
-test-peers: ## hold codecs against those of another Go compiler, over the corpus (minutes)
+test-peers: ## compare codecs with those of another Go compiler, over the corpus (minutes)
 	cd bench && $(GO) test -count 1 -v ./differ
 
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)
 
-mutants: ## make known mistakes, one at a time, and demand that a test fails (ONLY=part of a name or file)
+mutants: ## make known mistakes, one at a time, and require that a test fails (ONLY=part of a name or file)
 	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)')
 
 fuzz: ## run each fuzz target for FUZZTIME, and warn about those that hardly ran (ONLY=part of folder and name)
@@ -158,5 +157,5 @@ bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over 
 bench-transport: ## compare RPC over rdmaio with framed TCP, net/rpc and gRPC
 	cd bench && $(GO) run ./cmd/transportbench
 
-clean: ## remove what was built
+clean: ## remove built programs
 	rm -rf bin
