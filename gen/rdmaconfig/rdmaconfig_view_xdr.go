@@ -5,8 +5,8 @@ package rdmaconfig
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// ReqView reads the fields of Req from its encoding. Convert only bytes that begin with a
-// checked Req; see package xdr.
+// ReqView reads the fields of Req from its encoding. Convert only bytes that
+// begin with a checked Req; see package xdr.
 type ReqView []byte
 
 // MaxCallSendSize returns field maxcall_sendsize.
@@ -24,8 +24,8 @@ func (v ReqView) MaxRDMARead() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// ReplyView reads the fields of Reply from its encoding. Convert only bytes that begin with a
-// checked Reply; see package xdr.
+// ReplyView reads the fields of Reply from its encoding. Convert only bytes that
+// begin with a checked Reply; see package xdr.
 type ReplyView []byte
 
 // MaxCallSendSize returns field maxcall_sendsize.

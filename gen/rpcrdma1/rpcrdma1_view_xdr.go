@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// SegmentView reads the fields of Segment from its encoding. Convert only bytes that begin with a
-// checked Segment; see package xdr.
+// SegmentView reads the fields of Segment from its encoding. Convert only bytes that
+// begin with a checked Segment; see package xdr.
 type SegmentView []byte
 
 // Handle returns field handle.
@@ -29,8 +29,8 @@ func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// ReadChunkView reads the fields of ReadChunk from its encoding. Convert only bytes that begin with a
-// checked ReadChunk; see package xdr.
+// ReadChunkView reads the fields of ReadChunk from its encoding. Convert only bytes that
+// begin with a checked ReadChunk; see package xdr.
 type ReadChunkView []byte
 
 // Position returns field position.
@@ -43,8 +43,8 @@ func (v ReadChunkView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that begin with a
-// checked WriteChunk; see package xdr.
+// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
+// begin with a checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
 // Target returns field target.
@@ -60,8 +60,8 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// HeaderView reads the fields of Header from its encoding. Convert only bytes that begin with a
-// checked Header; see package xdr.
+// HeaderView reads the fields of Header from its encoding. Convert only bytes that
+// begin with a checked Header; see package xdr.
 type HeaderView []byte
 
 // Reads returns field rdma_reads.
@@ -108,8 +108,8 @@ func (v HeaderView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderNomsgView reads the fields of HeaderNomsg from its encoding. Convert only bytes that begin with a
-// checked HeaderNomsg; see package xdr.
+// HeaderNomsgView reads the fields of HeaderNomsg from its encoding. Convert only bytes that
+// begin with a checked HeaderNomsg; see package xdr.
 type HeaderNomsgView []byte
 
 // Reads returns field rdma_reads.
@@ -156,8 +156,8 @@ func (v HeaderNomsgView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// HeaderPaddedView reads the fields of HeaderPadded from its encoding. Convert only bytes that begin with a
-// checked HeaderPadded; see package xdr.
+// HeaderPaddedView reads the fields of HeaderPadded from its encoding. Convert only bytes that
+// begin with a checked HeaderPadded; see package xdr.
 type HeaderPaddedView []byte
 
 // Align returns field rdma_align.
@@ -214,8 +214,8 @@ func (v HeaderPaddedView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
-// checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
+// begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
 // VersLow returns field rdma_vers_low.
@@ -228,8 +228,8 @@ func (v VersionRangeView) VersHigh() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ErrorView reads the fields of Error from its encoding. Convert only bytes that begin with a
-// checked Error; see package xdr.
+// ErrorView reads the fields of Error from its encoding. Convert only bytes that
+// begin with a checked Error; see package xdr.
 type ErrorView []byte
 
 // Err returns the discriminant.
@@ -246,8 +246,8 @@ func (v ErrorView) Vrange() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
-// checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that
+// begin with a checked Body; see package xdr.
 type BodyView []byte
 
 // Proc returns the discriminant.
@@ -291,8 +291,8 @@ func (v BodyView) Error() (x ErrorView, ok bool) {
 	return x, false
 }
 
-// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
-// checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that
+// begin with a checked Message; see package xdr.
 type MessageView []byte
 
 // XID returns field rdma_xid.

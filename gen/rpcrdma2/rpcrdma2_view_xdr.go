@@ -35,8 +35,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// MsgView reads the fields of Msg from its encoding. Convert only bytes that begin with a
-// checked Msg; see package xdr.
+// MsgView reads the fields of Msg from its encoding. Convert only bytes that
+// begin with a checked Msg; see package xdr.
 type MsgView []byte
 
 // Chunks returns field rdma_chunks.
@@ -44,8 +44,8 @@ func (v MsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// NomsgView reads the fields of Nomsg from its encoding. Convert only bytes that begin with a
-// checked Nomsg; see package xdr.
+// NomsgView reads the fields of Nomsg from its encoding. Convert only bytes that
+// begin with a checked Nomsg; see package xdr.
 type NomsgView []byte
 
 // Chunks returns field rdma_chunks.
@@ -53,8 +53,8 @@ func (v NomsgView) Chunks() ChunkListsView {
 	return ChunkListsView(v[0:])
 }
 
-// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
-// checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
+// begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
 // VersLow returns field rdma_vers_low.
@@ -67,8 +67,8 @@ func (v VersionRangeView) VersHigh() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// WriteShortageView reads the fields of WriteShortage from its encoding. Convert only bytes that begin with a
-// checked WriteShortage; see package xdr.
+// WriteShortageView reads the fields of WriteShortage from its encoding. Convert only bytes that
+// begin with a checked WriteShortage; see package xdr.
 type WriteShortageView []byte
 
 // ChunkIndex returns field rdma_chunk_index.
@@ -81,8 +81,8 @@ func (v WriteShortageView) LengthNeeded() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ErrorView reads the fields of Error from its encoding. Convert only bytes that begin with a
-// checked Error; see package xdr.
+// ErrorView reads the fields of Error from its encoding. Convert only bytes that
+// begin with a checked Error; see package xdr.
 type ErrorView []byte
 
 // Err returns the discriminant.
@@ -144,8 +144,8 @@ func (v ErrorView) ReplyLengthNeeded() (x uint32, ok bool) {
 	return x, false
 }
 
-// ConnPropView reads the fields of ConnProp from its encoding. Convert only bytes that begin with a
-// checked ConnProp; see package xdr.
+// ConnPropView reads the fields of ConnProp from its encoding. Convert only bytes that
+// begin with a checked ConnProp; see package xdr.
 type ConnPropView []byte
 
 // Props returns field rdma_props.
@@ -161,8 +161,8 @@ func (v ConnPropView) Props() iter.Seq2[int, PropValView] {
 	}
 }
 
-// CommonView reads the fields of Common from its encoding. Convert only bytes that begin with a
-// checked Common; see package xdr.
+// CommonView reads the fields of Common from its encoding. Convert only bytes that
+// begin with a checked Common; see package xdr.
 type CommonView []byte
 
 // XID returns field rdma_xid.
@@ -185,8 +185,8 @@ func (v CommonView) Htype() uint32 {
 	return codec.Uint32(v, 12)
 }
 
-// HeaderPrefixView reads the fields of HeaderPrefix from its encoding. Convert only bytes that begin with a
-// checked HeaderPrefix; see package xdr.
+// HeaderPrefixView reads the fields of HeaderPrefix from its encoding. Convert only bytes that
+// begin with a checked HeaderPrefix; see package xdr.
 type HeaderPrefixView []byte
 
 // Start returns field rdma_start.
@@ -199,8 +199,8 @@ func (v HeaderPrefixView) Flags() uint32 {
 	return codec.Uint32(v, 16)
 }
 
-// SegmentView reads the fields of Segment from its encoding. Convert only bytes that begin with a
-// checked Segment; see package xdr.
+// SegmentView reads the fields of Segment from its encoding. Convert only bytes that
+// begin with a checked Segment; see package xdr.
 type SegmentView []byte
 
 // Handle returns field rdma_handle.
@@ -218,8 +218,8 @@ func (v SegmentView) Offset() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// ReadSegmentView reads the fields of ReadSegment from its encoding. Convert only bytes that begin with a
-// checked ReadSegment; see package xdr.
+// ReadSegmentView reads the fields of ReadSegment from its encoding. Convert only bytes that
+// begin with a checked ReadSegment; see package xdr.
 type ReadSegmentView []byte
 
 // Position returns field rdma_position.
@@ -232,8 +232,8 @@ func (v ReadSegmentView) Target() SegmentView {
 	return SegmentView(v[4:20:20])
 }
 
-// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that begin with a
-// checked WriteChunk; see package xdr.
+// WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
+// begin with a checked WriteChunk; see package xdr.
 type WriteChunkView []byte
 
 // Target returns field rdma_target.
@@ -249,8 +249,8 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 	}
 }
 
-// ChunkListsView reads the fields of ChunkLists from its encoding. Convert only bytes that begin with a
-// checked ChunkLists; see package xdr.
+// ChunkListsView reads the fields of ChunkLists from its encoding. Convert only bytes that
+// begin with a checked ChunkLists; see package xdr.
 type ChunkListsView []byte
 
 // InvHandle returns field rdma_inv_handle.
@@ -302,8 +302,8 @@ func (v ChunkListsView) Reply() (x WriteChunkView, ok bool) {
 	return WriteChunkView(v[off+4:]), true
 }
 
-// PropValView reads the fields of PropVal from its encoding. Convert only bytes that begin with a
-// checked PropVal; see package xdr.
+// PropValView reads the fields of PropVal from its encoding. Convert only bytes that
+// begin with a checked PropVal; see package xdr.
 type PropValView []byte
 
 // Which returns field rdma_which.

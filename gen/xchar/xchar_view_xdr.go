@@ -48,8 +48,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// ValueView reads the fields of Value from its encoding. Convert only bytes that begin with a
-// checked Value; see package xdr.
+// ValueView reads the fields of Value from its encoding. Convert only bytes that
+// begin with a checked Value; see package xdr.
 type ValueView []byte
 
 // Which returns field xchv_which.
@@ -62,8 +62,8 @@ func (v ValueView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// InitView reads the fields of Init from its encoding. Convert only bytes that begin with a
-// checked Init; see package xdr.
+// InitView reads the fields of Init from its encoding. Convert only bytes that
+// begin with a checked Init; see package xdr.
 type InitView []byte
 
 // Start returns field optixc_start.
@@ -95,8 +95,8 @@ func (v InitView) NoChange() iter.Seq2[int, uint32] {
 	}
 }
 
-// ReqView reads the fields of Req from its encoding. Convert only bytes that begin with a
-// checked Req; see package xdr.
+// ReqView reads the fields of Req from its encoding. Convert only bytes that
+// begin with a checked Req; see package xdr.
 type ReqView []byte
 
 // Want returns field optrqxc_want.
@@ -112,8 +112,8 @@ func (v ReqView) Want() iter.Seq2[int, ValueView] {
 	}
 }
 
-// RespView reads the fields of Resp from its encoding. Convert only bytes that begin with a
-// checked Resp; see package xdr.
+// RespView reads the fields of Resp from its encoding. Convert only bytes that
+// begin with a checked Resp; see package xdr.
 type RespView []byte
 
 // Done returns field optrsxc_done.
@@ -158,8 +158,8 @@ func (v RespView) Pending() iter.Seq2[int, uint32] {
 	}
 }
 
-// UpdView reads the fields of Upd from its encoding. Convert only bytes that begin with a
-// checked Upd; see package xdr.
+// UpdView reads the fields of Upd from its encoding. Convert only bytes that
+// begin with a checked Upd; see package xdr.
 type UpdView []byte
 
 // Now returns field optuxc_now.

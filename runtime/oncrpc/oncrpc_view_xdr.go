@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// OpaqueAuthView reads the fields of OpaqueAuth from its encoding. Convert only bytes that begin with a
-// checked OpaqueAuth; see package xdr.
+// OpaqueAuthView reads the fields of OpaqueAuth from its encoding. Convert only bytes that
+// begin with a checked OpaqueAuth; see package xdr.
 type OpaqueAuthView []byte
 
 // Flavor returns field flavor.
@@ -24,8 +24,8 @@ func (v OpaqueAuthView) Body() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that begin with a
-// checked VersionRange; see package xdr.
+// VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
+// begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
 // Low returns field low.
@@ -38,8 +38,8 @@ func (v VersionRangeView) High() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// CallBodyView reads the fields of CallBody from its encoding. Convert only bytes that begin with a
-// checked CallBody; see package xdr.
+// CallBodyView reads the fields of CallBody from its encoding. Convert only bytes that
+// begin with a checked CallBody; see package xdr.
 type CallBodyView []byte
 
 // RPCVers returns field rpcvers.
@@ -73,8 +73,8 @@ func (v CallBodyView) Verf() OpaqueAuthView {
 	return OpaqueAuthView(v[off:])
 }
 
-// ReplyDataView reads the fields of ReplyData from its encoding. Convert only bytes that begin with a
-// checked ReplyData; see package xdr.
+// ReplyDataView reads the fields of ReplyData from its encoding. Convert only bytes that
+// begin with a checked ReplyData; see package xdr.
 type ReplyDataView []byte
 
 // Stat returns the discriminant.
@@ -91,8 +91,8 @@ func (v ReplyDataView) MismatchInfo() (x VersionRangeView, ok bool) {
 	return x, false
 }
 
-// AcceptedReplyView reads the fields of AcceptedReply from its encoding. Convert only bytes that begin with a
-// checked AcceptedReply; see package xdr.
+// AcceptedReplyView reads the fields of AcceptedReply from its encoding. Convert only bytes that
+// begin with a checked AcceptedReply; see package xdr.
 type AcceptedReplyView []byte
 
 // Verf returns field verf.
@@ -106,8 +106,8 @@ func (v AcceptedReplyView) Data() ReplyDataView {
 	return ReplyDataView(v[off:])
 }
 
-// RejectedReplyView reads the fields of RejectedReply from its encoding. Convert only bytes that begin with a
-// checked RejectedReply; see package xdr.
+// RejectedReplyView reads the fields of RejectedReply from its encoding. Convert only bytes that
+// begin with a checked RejectedReply; see package xdr.
 type RejectedReplyView []byte
 
 // Stat returns the discriminant.
@@ -133,8 +133,8 @@ func (v RejectedReplyView) AuthStat() (x AuthStat, ok bool) {
 	return x, false
 }
 
-// ReplyBodyView reads the fields of ReplyBody from its encoding. Convert only bytes that begin with a
-// checked ReplyBody; see package xdr.
+// ReplyBodyView reads the fields of ReplyBody from its encoding. Convert only bytes that
+// begin with a checked ReplyBody; see package xdr.
 type ReplyBodyView []byte
 
 // Stat returns the discriminant.
@@ -160,8 +160,8 @@ func (v ReplyBodyView) Rejected() (x RejectedReplyView, ok bool) {
 	return x, false
 }
 
-// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
-// checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that
+// begin with a checked Body; see package xdr.
 type BodyView []byte
 
 // Type returns the discriminant.
@@ -187,8 +187,8 @@ func (v BodyView) Reply() (x ReplyBodyView, ok bool) {
 	return x, false
 }
 
-// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
-// checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that
+// begin with a checked Message; see package xdr.
 type MessageView []byte
 
 // XID returns field xid.
@@ -201,8 +201,8 @@ func (v MessageView) Body() BodyView {
 	return BodyView(v[4:])
 }
 
-// AuthSysParmsView reads the fields of AuthSysParms from its encoding. Convert only bytes that begin with a
-// checked AuthSysParms; see package xdr.
+// AuthSysParmsView reads the fields of AuthSysParms from its encoding. Convert only bytes that
+// begin with a checked AuthSysParms; see package xdr.
 type AuthSysParmsView []byte
 
 // Stamp returns field stamp.

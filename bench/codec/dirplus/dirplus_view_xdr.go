@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// DeviceView reads the fields of Device from its encoding. Convert only bytes that begin with a
-// checked Device; see package xdr.
+// DeviceView reads the fields of Device from its encoding. Convert only bytes that
+// begin with a checked Device; see package xdr.
 type DeviceView []byte
 
 // MajorNo returns field major_no.
@@ -25,8 +25,8 @@ func (v DeviceView) MinorNo() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// TimeView reads the fields of Time from its encoding. Convert only bytes that begin with a
-// checked Time; see package xdr.
+// TimeView reads the fields of Time from its encoding. Convert only bytes that
+// begin with a checked Time; see package xdr.
 type TimeView []byte
 
 // Seconds returns field seconds.
@@ -39,8 +39,8 @@ func (v TimeView) Nanoseconds() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// AttrView reads the fields of Attr from its encoding. Convert only bytes that begin with a
-// checked Attr; see package xdr.
+// AttrView reads the fields of Attr from its encoding. Convert only bytes that
+// begin with a checked Attr; see package xdr.
 type AttrView []byte
 
 // Type returns field type.
@@ -108,8 +108,8 @@ func (v AttrView) Changed() TimeView {
 	return TimeView(v[76:84:84])
 }
 
-// OptAttrView reads the fields of OptAttr from its encoding. Convert only bytes that begin with a
-// checked OptAttr; see package xdr.
+// OptAttrView reads the fields of OptAttr from its encoding. Convert only bytes that
+// begin with a checked OptAttr; see package xdr.
 type OptAttrView []byte
 
 // Present returns the discriminant.
@@ -126,8 +126,8 @@ func (v OptAttrView) Attr() (x AttrView, ok bool) {
 	return x, false
 }
 
-// OptHandleView reads the fields of OptHandle from its encoding. Convert only bytes that begin with a
-// checked OptHandle; see package xdr.
+// OptHandleView reads the fields of OptHandle from its encoding. Convert only bytes that
+// begin with a checked OptHandle; see package xdr.
 type OptHandleView []byte
 
 // Present returns the discriminant.
@@ -144,8 +144,8 @@ func (v OptHandleView) Handle() (x Handle, ok bool) {
 	return x, false
 }
 
-// EntryView reads the fields of Entry from its encoding. Convert only bytes that begin with a
-// checked Entry; see package xdr.
+// EntryView reads the fields of Entry from its encoding. Convert only bytes that
+// begin with a checked Entry; see package xdr.
 type EntryView []byte
 
 // ID returns field id.
@@ -177,8 +177,8 @@ func (v EntryView) Handle() OptHandleView {
 	return OptHandleView(v[off:])
 }
 
-// ListingView reads the fields of Listing from its encoding. Convert only bytes that begin with a
-// checked Listing; see package xdr.
+// ListingView reads the fields of Listing from its encoding. Convert only bytes that
+// begin with a checked Listing; see package xdr.
 type ListingView []byte
 
 // DirAttr returns field dir_attr.
@@ -216,8 +216,8 @@ func (v ListingView) EOF() bool {
 	return codec.Uint32(v, off) != 0
 }
 
-// ReplyView reads the fields of Reply from its encoding. Convert only bytes that begin with a
-// checked Reply; see package xdr.
+// ReplyView reads the fields of Reply from its encoding. Convert only bytes that
+// begin with a checked Reply; see package xdr.
 type ReplyView []byte
 
 // Status returns the discriminant.

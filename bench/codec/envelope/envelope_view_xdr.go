@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// TaggedKeyView reads the fields of TaggedKey from its encoding. Convert only bytes that begin with a
-// checked TaggedKey; see package xdr.
+// TaggedKeyView reads the fields of TaggedKey from its encoding. Convert only bytes that
+// begin with a checked TaggedKey; see package xdr.
 type TaggedKeyView []byte
 
 // Tag returns field tag.
@@ -25,8 +25,8 @@ func (v TaggedKeyView) Key() Hash {
 	return Hash(v[8:])
 }
 
-// AccountView reads the fields of Account from its encoding. Convert only bytes that begin with a
-// checked Account; see package xdr.
+// AccountView reads the fields of Account from its encoding. Convert only bytes that
+// begin with a checked Account; see package xdr.
 type AccountView []byte
 
 // Kind returns the discriminant.
@@ -61,8 +61,8 @@ func (v AccountView) Tagged() (x TaggedKeyView, ok bool) {
 	return x, false
 }
 
-// ShortAssetView reads the fields of ShortAsset from its encoding. Convert only bytes that begin with a
-// checked ShortAsset; see package xdr.
+// ShortAssetView reads the fields of ShortAsset from its encoding. Convert only bytes that
+// begin with a checked ShortAsset; see package xdr.
 type ShortAssetView []byte
 
 // Code returns field code.
@@ -75,8 +75,8 @@ func (v ShortAssetView) Issuer() AccountView {
 	return AccountView(v[4:])
 }
 
-// LongAssetView reads the fields of LongAsset from its encoding. Convert only bytes that begin with a
-// checked LongAsset; see package xdr.
+// LongAssetView reads the fields of LongAsset from its encoding. Convert only bytes that
+// begin with a checked LongAsset; see package xdr.
 type LongAssetView []byte
 
 // Code returns field code.
@@ -89,8 +89,8 @@ func (v LongAssetView) Issuer() AccountView {
 	return AccountView(v[12:])
 }
 
-// AssetView reads the fields of Asset from its encoding. Convert only bytes that begin with a
-// checked Asset; see package xdr.
+// AssetView reads the fields of Asset from its encoding. Convert only bytes that
+// begin with a checked Asset; see package xdr.
 type AssetView []byte
 
 // Kind returns the discriminant.
@@ -116,8 +116,8 @@ func (v AssetView) Large() (x LongAssetView, ok bool) {
 	return x, false
 }
 
-// PriceView reads the fields of Price from its encoding. Convert only bytes that begin with a
-// checked Price; see package xdr.
+// PriceView reads the fields of Price from its encoding. Convert only bytes that
+// begin with a checked Price; see package xdr.
 type PriceView []byte
 
 // Numerator returns field numerator.
@@ -130,8 +130,8 @@ func (v PriceView) Denominator() int32 {
 	return int32(codec.Uint32(v, 4))
 }
 
-// PaymentView reads the fields of Payment from its encoding. Convert only bytes that begin with a
-// checked Payment; see package xdr.
+// PaymentView reads the fields of Payment from its encoding. Convert only bytes that
+// begin with a checked Payment; see package xdr.
 type PaymentView []byte
 
 // Destination returns field destination.
@@ -152,8 +152,8 @@ func (v PaymentView) Amount() Amount {
 	return Amount(codec.Uint64(v, off))
 }
 
-// PathPaymentView reads the fields of PathPayment from its encoding. Convert only bytes that begin with a
-// checked PathPayment; see package xdr.
+// PathPaymentView reads the fields of PathPayment from its encoding. Convert only bytes that
+// begin with a checked PathPayment; see package xdr.
 type PathPaymentView []byte
 
 // Send returns field send.
@@ -204,8 +204,8 @@ func (v PathPaymentView) Path() iter.Seq2[int, AssetView] {
 	}
 }
 
-// OfferView reads the fields of Offer from its encoding. Convert only bytes that begin with a
-// checked Offer; see package xdr.
+// OfferView reads the fields of Offer from its encoding. Convert only bytes that
+// begin with a checked Offer; see package xdr.
 type OfferView []byte
 
 // Selling returns field selling.
@@ -240,8 +240,8 @@ func (v OfferView) ID() int64 {
 	return int64(codec.Uint64(v, off+16))
 }
 
-// SignerView reads the fields of Signer from its encoding. Convert only bytes that begin with a
-// checked Signer; see package xdr.
+// SignerView reads the fields of Signer from its encoding. Convert only bytes that
+// begin with a checked Signer; see package xdr.
 type SignerView []byte
 
 // Key returns field key.
@@ -255,8 +255,8 @@ func (v SignerView) Weight() uint32 {
 	return codec.Uint32(v, off)
 }
 
-// OptionsView reads the fields of Options from its encoding. Convert only bytes that begin with a
-// checked Options; see package xdr.
+// OptionsView reads the fields of Options from its encoding. Convert only bytes that
+// begin with a checked Options; see package xdr.
 type OptionsView []byte
 
 // Inflation returns field inflation.
@@ -329,8 +329,8 @@ func (v OptionsView) Signer() (x SignerView, ok bool) {
 	return SignerView(v[off+4:]), true
 }
 
-// DataView reads the fields of Data from its encoding. Convert only bytes that begin with a
-// checked Data; see package xdr.
+// DataView reads the fields of Data from its encoding. Convert only bytes that
+// begin with a checked Data; see package xdr.
 type DataView []byte
 
 // Name returns field name.
@@ -347,8 +347,8 @@ func (v DataView) Value() (x Signature, ok bool) {
 	return Signature(codec.ViewOpaque(v, off+4)), true
 }
 
-// CreateView reads the fields of Create from its encoding. Convert only bytes that begin with a
-// checked Create; see package xdr.
+// CreateView reads the fields of Create from its encoding. Convert only bytes that
+// begin with a checked Create; see package xdr.
 type CreateView []byte
 
 // Destination returns field destination.
@@ -362,8 +362,8 @@ func (v CreateView) Balance() Amount {
 	return Amount(codec.Uint64(v, off))
 }
 
-// BodyView reads the fields of Body from its encoding. Convert only bytes that begin with a
-// checked Body; see package xdr.
+// BodyView reads the fields of Body from its encoding. Convert only bytes that
+// begin with a checked Body; see package xdr.
 type BodyView []byte
 
 // Kind returns the discriminant.
@@ -443,8 +443,8 @@ func (v BodyView) Sequence() (x int64, ok bool) {
 	return x, false
 }
 
-// OperationView reads the fields of Operation from its encoding. Convert only bytes that begin with a
-// checked Operation; see package xdr.
+// OperationView reads the fields of Operation from its encoding. Convert only bytes that
+// begin with a checked Operation; see package xdr.
 type OperationView []byte
 
 // Source returns field source.
@@ -463,8 +463,8 @@ func (v OperationView) Body() BodyView {
 	return BodyView(v[off:])
 }
 
-// MemoView reads the fields of Memo from its encoding. Convert only bytes that begin with a
-// checked Memo; see package xdr.
+// MemoView reads the fields of Memo from its encoding. Convert only bytes that
+// begin with a checked Memo; see package xdr.
 type MemoView []byte
 
 // Kind returns the discriminant.
@@ -499,8 +499,8 @@ func (v MemoView) Hash() (x Hash, ok bool) {
 	return x, false
 }
 
-// BoundsView reads the fields of Bounds from its encoding. Convert only bytes that begin with a
-// checked Bounds; see package xdr.
+// BoundsView reads the fields of Bounds from its encoding. Convert only bytes that
+// begin with a checked Bounds; see package xdr.
 type BoundsView []byte
 
 // Earliest returns field earliest.
@@ -521,8 +521,8 @@ func (v BoundsView) Ledger() (x int64, ok bool) {
 	return int64(codec.Uint64(v, 20)), true
 }
 
-// TransactionView reads the fields of Transaction from its encoding. Convert only bytes that begin with a
-// checked Transaction; see package xdr.
+// TransactionView reads the fields of Transaction from its encoding. Convert only bytes that
+// begin with a checked Transaction; see package xdr.
 type TransactionView []byte
 
 // Source returns field source.
@@ -582,8 +582,8 @@ func (v TransactionView) Operations() iter.Seq2[int, OperationView] {
 	}
 }
 
-// DecoratedView reads the fields of Decorated from its encoding. Convert only bytes that begin with a
-// checked Decorated; see package xdr.
+// DecoratedView reads the fields of Decorated from its encoding. Convert only bytes that
+// begin with a checked Decorated; see package xdr.
 type DecoratedView []byte
 
 // Hint returns field hint.
@@ -596,8 +596,8 @@ func (v DecoratedView) Signature() Signature {
 	return Signature(codec.ViewOpaque(v, 4))
 }
 
-// SignedView reads the fields of Signed from its encoding. Convert only bytes that begin with a
-// checked Signed; see package xdr.
+// SignedView reads the fields of Signed from its encoding. Convert only bytes that
+// begin with a checked Signed; see package xdr.
 type SignedView []byte
 
 // Transaction returns field transaction.
@@ -619,8 +619,8 @@ func (v SignedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// BumpedView reads the fields of Bumped from its encoding. Convert only bytes that begin with a
-// checked Bumped; see package xdr.
+// BumpedView reads the fields of Bumped from its encoding. Convert only bytes that
+// begin with a checked Bumped; see package xdr.
 type BumpedView []byte
 
 // Payer returns field payer.
@@ -655,8 +655,8 @@ func (v BumpedView) Signatures() iter.Seq2[int, DecoratedView] {
 	}
 }
 
-// EnvelopeView reads the fields of Envelope from its encoding. Convert only bytes that begin with a
-// checked Envelope; see package xdr.
+// EnvelopeView reads the fields of Envelope from its encoding. Convert only bytes that
+// begin with a checked Envelope; see package xdr.
 type EnvelopeView []byte
 
 // Kind returns the discriminant.

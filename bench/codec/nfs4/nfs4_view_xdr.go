@@ -48,8 +48,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// Nfstime4View reads the fields of Nfstime4 from its encoding. Convert only bytes that begin with a
-// checked Nfstime4; see package xdr.
+// Nfstime4View reads the fields of Nfstime4 from its encoding. Convert only bytes that
+// begin with a checked Nfstime4; see package xdr.
 type Nfstime4View []byte
 
 // Seconds returns field seconds.
@@ -62,8 +62,8 @@ func (v Nfstime4View) Nseconds() uint32 {
 	return codec.Uint32(v, 8)
 }
 
-// Settime4View reads the fields of Settime4 from its encoding. Convert only bytes that begin with a
-// checked Settime4; see package xdr.
+// Settime4View reads the fields of Settime4 from its encoding. Convert only bytes that
+// begin with a checked Settime4; see package xdr.
 type Settime4View []byte
 
 // SetIt returns the discriminant.
@@ -80,8 +80,8 @@ func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	return x, false
 }
 
-// Fsid4View reads the fields of Fsid4 from its encoding. Convert only bytes that begin with a
-// checked Fsid4; see package xdr.
+// Fsid4View reads the fields of Fsid4 from its encoding. Convert only bytes that
+// begin with a checked Fsid4; see package xdr.
 type Fsid4View []byte
 
 // Major returns field major.
@@ -94,8 +94,8 @@ func (v Fsid4View) Minor() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// FsLocation4View reads the fields of FsLocation4 from its encoding. Convert only bytes that begin with a
-// checked FsLocation4; see package xdr.
+// FsLocation4View reads the fields of FsLocation4 from its encoding. Convert only bytes that
+// begin with a checked FsLocation4; see package xdr.
 type FsLocation4View []byte
 
 // Server returns field server.
@@ -127,8 +127,8 @@ func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	}
 }
 
-// FsLocations4View reads the fields of FsLocations4 from its encoding. Convert only bytes that begin with a
-// checked FsLocations4; see package xdr.
+// FsLocations4View reads the fields of FsLocations4 from its encoding. Convert only bytes that
+// begin with a checked FsLocations4; see package xdr.
 type FsLocations4View []byte
 
 // FsRoot returns field fs_root.
@@ -164,8 +164,8 @@ func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
 	}
 }
 
-// Nfsace4View reads the fields of Nfsace4 from its encoding. Convert only bytes that begin with a
-// checked Nfsace4; see package xdr.
+// Nfsace4View reads the fields of Nfsace4 from its encoding. Convert only bytes that
+// begin with a checked Nfsace4; see package xdr.
 type Nfsace4View []byte
 
 // Type returns field type.
@@ -188,8 +188,8 @@ func (v Nfsace4View) Who() UTF8StrMixed {
 	return UTF8StrMixed(codec.ViewOpaque(v, 12))
 }
 
-// Specdata4View reads the fields of Specdata4 from its encoding. Convert only bytes that begin with a
-// checked Specdata4; see package xdr.
+// Specdata4View reads the fields of Specdata4 from its encoding. Convert only bytes that
+// begin with a checked Specdata4; see package xdr.
 type Specdata4View []byte
 
 // Specdata1 returns field specdata1.
@@ -202,8 +202,8 @@ func (v Specdata4View) Specdata2() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Fattr4View reads the fields of Fattr4 from its encoding. Convert only bytes that begin with a
-// checked Fattr4; see package xdr.
+// Fattr4View reads the fields of Fattr4 from its encoding. Convert only bytes that
+// begin with a checked Fattr4; see package xdr.
 type Fattr4View []byte
 
 // Attrmask returns field attrmask.
@@ -225,8 +225,8 @@ func (v Fattr4View) AttrVals() Attrlist4 {
 	return Attrlist4(codec.ViewOpaque(v, off))
 }
 
-// ChangeInfo4View reads the fields of ChangeInfo4 from its encoding. Convert only bytes that begin with a
-// checked ChangeInfo4; see package xdr.
+// ChangeInfo4View reads the fields of ChangeInfo4 from its encoding. Convert only bytes that
+// begin with a checked ChangeInfo4; see package xdr.
 type ChangeInfo4View []byte
 
 // Atomic returns field atomic.
@@ -244,8 +244,8 @@ func (v ChangeInfo4View) After() Changeid4 {
 	return Changeid4(codec.Uint64(v, 12))
 }
 
-// Clientaddr4View reads the fields of Clientaddr4 from its encoding. Convert only bytes that begin with a
-// checked Clientaddr4; see package xdr.
+// Clientaddr4View reads the fields of Clientaddr4 from its encoding. Convert only bytes that
+// begin with a checked Clientaddr4; see package xdr.
 type Clientaddr4View []byte
 
 // RNetid returns field r_netid.
@@ -259,8 +259,8 @@ func (v Clientaddr4View) RAddr() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, off))
 }
 
-// CbClient4View reads the fields of CbClient4 from its encoding. Convert only bytes that begin with a
-// checked CbClient4; see package xdr.
+// CbClient4View reads the fields of CbClient4 from its encoding. Convert only bytes that
+// begin with a checked CbClient4; see package xdr.
 type CbClient4View []byte
 
 // CbProgram returns field cb_program.
@@ -273,8 +273,8 @@ func (v CbClient4View) CbLocation() Clientaddr4View {
 	return Clientaddr4View(v[4:])
 }
 
-// Stateid4View reads the fields of Stateid4 from its encoding. Convert only bytes that begin with a
-// checked Stateid4; see package xdr.
+// Stateid4View reads the fields of Stateid4 from its encoding. Convert only bytes that
+// begin with a checked Stateid4; see package xdr.
 type Stateid4View []byte
 
 // Seqid returns field seqid.
@@ -287,8 +287,8 @@ func (v Stateid4View) Other() [12]byte {
 	return [12]byte(v[4:])
 }
 
-// NFSClientID4View reads the fields of NFSClientID4 from its encoding. Convert only bytes that begin with a
-// checked NFSClientID4; see package xdr.
+// NFSClientID4View reads the fields of NFSClientID4 from its encoding. Convert only bytes that
+// begin with a checked NFSClientID4; see package xdr.
 type NFSClientID4View []byte
 
 // Verifier returns field verifier.
@@ -301,8 +301,8 @@ func (v NFSClientID4View) ID() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// OpenOwner4View reads the fields of OpenOwner4 from its encoding. Convert only bytes that begin with a
-// checked OpenOwner4; see package xdr.
+// OpenOwner4View reads the fields of OpenOwner4 from its encoding. Convert only bytes that
+// begin with a checked OpenOwner4; see package xdr.
 type OpenOwner4View []byte
 
 // Clientid returns field clientid.
@@ -315,8 +315,8 @@ func (v OpenOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// LockOwner4View reads the fields of LockOwner4 from its encoding. Convert only bytes that begin with a
-// checked LockOwner4; see package xdr.
+// LockOwner4View reads the fields of LockOwner4 from its encoding. Convert only bytes that
+// begin with a checked LockOwner4; see package xdr.
 type LockOwner4View []byte
 
 // Clientid returns field clientid.
@@ -329,8 +329,8 @@ func (v LockOwner4View) Owner() []byte {
 	return codec.ViewOpaque(v, 8)
 }
 
-// Access4ArgsView reads the fields of Access4Args from its encoding. Convert only bytes that begin with a
-// checked Access4Args; see package xdr.
+// Access4ArgsView reads the fields of Access4Args from its encoding. Convert only bytes that
+// begin with a checked Access4Args; see package xdr.
 type Access4ArgsView []byte
 
 // Access returns field access.
@@ -338,8 +338,8 @@ func (v Access4ArgsView) Access() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// Access4ResokView reads the fields of Access4Resok from its encoding. Convert only bytes that begin with a
-// checked Access4Resok; see package xdr.
+// Access4ResokView reads the fields of Access4Resok from its encoding. Convert only bytes that
+// begin with a checked Access4Resok; see package xdr.
 type Access4ResokView []byte
 
 // Supported returns field supported.
@@ -352,8 +352,8 @@ func (v Access4ResokView) Access() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// Access4ResView reads the fields of Access4Res from its encoding. Convert only bytes that begin with a
-// checked Access4Res; see package xdr.
+// Access4ResView reads the fields of Access4Res from its encoding. Convert only bytes that
+// begin with a checked Access4Res; see package xdr.
 type Access4ResView []byte
 
 // Status returns the discriminant.
@@ -370,8 +370,8 @@ func (v Access4ResView) Resok4() (x Access4ResokView, ok bool) {
 	return x, false
 }
 
-// Close4ArgsView reads the fields of Close4Args from its encoding. Convert only bytes that begin with a
-// checked Close4Args; see package xdr.
+// Close4ArgsView reads the fields of Close4Args from its encoding. Convert only bytes that
+// begin with a checked Close4Args; see package xdr.
 type Close4ArgsView []byte
 
 // Seqid returns field seqid.
@@ -384,8 +384,8 @@ func (v Close4ArgsView) OpenStateid() Stateid4View {
 	return Stateid4View(v[4:20:20])
 }
 
-// Close4ResView reads the fields of Close4Res from its encoding. Convert only bytes that begin with a
-// checked Close4Res; see package xdr.
+// Close4ResView reads the fields of Close4Res from its encoding. Convert only bytes that
+// begin with a checked Close4Res; see package xdr.
 type Close4ResView []byte
 
 // Status returns the discriminant.
@@ -402,8 +402,8 @@ func (v Close4ResView) OpenStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Commit4ArgsView reads the fields of Commit4Args from its encoding. Convert only bytes that begin with a
-// checked Commit4Args; see package xdr.
+// Commit4ArgsView reads the fields of Commit4Args from its encoding. Convert only bytes that
+// begin with a checked Commit4Args; see package xdr.
 type Commit4ArgsView []byte
 
 // Offset returns field offset.
@@ -416,8 +416,8 @@ func (v Commit4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 8))
 }
 
-// Commit4ResokView reads the fields of Commit4Resok from its encoding. Convert only bytes that begin with a
-// checked Commit4Resok; see package xdr.
+// Commit4ResokView reads the fields of Commit4Resok from its encoding. Convert only bytes that
+// begin with a checked Commit4Resok; see package xdr.
 type Commit4ResokView []byte
 
 // Writeverf returns field writeverf.
@@ -425,8 +425,8 @@ func (v Commit4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[0:])
 }
 
-// Commit4ResView reads the fields of Commit4Res from its encoding. Convert only bytes that begin with a
-// checked Commit4Res; see package xdr.
+// Commit4ResView reads the fields of Commit4Res from its encoding. Convert only bytes that
+// begin with a checked Commit4Res; see package xdr.
 type Commit4ResView []byte
 
 // Status returns the discriminant.
@@ -443,8 +443,8 @@ func (v Commit4ResView) Resok4() (x Commit4ResokView, ok bool) {
 	return x, false
 }
 
-// Createtype4View reads the fields of Createtype4 from its encoding. Convert only bytes that begin with a
-// checked Createtype4; see package xdr.
+// Createtype4View reads the fields of Createtype4 from its encoding. Convert only bytes that
+// begin with a checked Createtype4; see package xdr.
 type Createtype4View []byte
 
 // Type returns the discriminant.
@@ -470,8 +470,8 @@ func (v Createtype4View) Devdata() (x Specdata4View, ok bool) {
 	return x, false
 }
 
-// Create4ArgsView reads the fields of Create4Args from its encoding. Convert only bytes that begin with a
-// checked Create4Args; see package xdr.
+// Create4ArgsView reads the fields of Create4Args from its encoding. Convert only bytes that
+// begin with a checked Create4Args; see package xdr.
 type Create4ArgsView []byte
 
 // Objtype returns field objtype.
@@ -492,8 +492,8 @@ func (v Create4ArgsView) Createattrs() Fattr4View {
 	return Fattr4View(v[off:])
 }
 
-// Create4ResokView reads the fields of Create4Resok from its encoding. Convert only bytes that begin with a
-// checked Create4Resok; see package xdr.
+// Create4ResokView reads the fields of Create4Resok from its encoding. Convert only bytes that
+// begin with a checked Create4Resok; see package xdr.
 type Create4ResokView []byte
 
 // Cinfo returns field cinfo.
@@ -514,8 +514,8 @@ func (v Create4ResokView) Attrset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Create4ResView reads the fields of Create4Res from its encoding. Convert only bytes that begin with a
-// checked Create4Res; see package xdr.
+// Create4ResView reads the fields of Create4Res from its encoding. Convert only bytes that
+// begin with a checked Create4Res; see package xdr.
 type Create4ResView []byte
 
 // Status returns the discriminant.
@@ -532,8 +532,8 @@ func (v Create4ResView) Resok4() (x Create4ResokView, ok bool) {
 	return x, false
 }
 
-// Delegpurge4ArgsView reads the fields of Delegpurge4Args from its encoding. Convert only bytes that begin with a
-// checked Delegpurge4Args; see package xdr.
+// Delegpurge4ArgsView reads the fields of Delegpurge4Args from its encoding. Convert only bytes that
+// begin with a checked Delegpurge4Args; see package xdr.
 type Delegpurge4ArgsView []byte
 
 // Clientid returns field clientid.
@@ -541,8 +541,8 @@ func (v Delegpurge4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Delegpurge4ResView reads the fields of Delegpurge4Res from its encoding. Convert only bytes that begin with a
-// checked Delegpurge4Res; see package xdr.
+// Delegpurge4ResView reads the fields of Delegpurge4Res from its encoding. Convert only bytes that
+// begin with a checked Delegpurge4Res; see package xdr.
 type Delegpurge4ResView []byte
 
 // Status returns field status.
@@ -550,8 +550,8 @@ func (v Delegpurge4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Delegreturn4ArgsView reads the fields of Delegreturn4Args from its encoding. Convert only bytes that begin with a
-// checked Delegreturn4Args; see package xdr.
+// Delegreturn4ArgsView reads the fields of Delegreturn4Args from its encoding. Convert only bytes that
+// begin with a checked Delegreturn4Args; see package xdr.
 type Delegreturn4ArgsView []byte
 
 // DelegStateid returns field deleg_stateid.
@@ -559,8 +559,8 @@ func (v Delegreturn4ArgsView) DelegStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Delegreturn4ResView reads the fields of Delegreturn4Res from its encoding. Convert only bytes that begin with a
-// checked Delegreturn4Res; see package xdr.
+// Delegreturn4ResView reads the fields of Delegreturn4Res from its encoding. Convert only bytes that
+// begin with a checked Delegreturn4Res; see package xdr.
 type Delegreturn4ResView []byte
 
 // Status returns field status.
@@ -568,8 +568,8 @@ func (v Delegreturn4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Getattr4ArgsView reads the fields of Getattr4Args from its encoding. Convert only bytes that begin with a
-// checked Getattr4Args; see package xdr.
+// Getattr4ArgsView reads the fields of Getattr4Args from its encoding. Convert only bytes that
+// begin with a checked Getattr4Args; see package xdr.
 type Getattr4ArgsView []byte
 
 // AttrRequest returns field attr_request.
@@ -585,8 +585,8 @@ func (v Getattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Getattr4ResokView reads the fields of Getattr4Resok from its encoding. Convert only bytes that begin with a
-// checked Getattr4Resok; see package xdr.
+// Getattr4ResokView reads the fields of Getattr4Resok from its encoding. Convert only bytes that
+// begin with a checked Getattr4Resok; see package xdr.
 type Getattr4ResokView []byte
 
 // ObjAttributes returns field obj_attributes.
@@ -594,8 +594,8 @@ func (v Getattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Getattr4ResView reads the fields of Getattr4Res from its encoding. Convert only bytes that begin with a
-// checked Getattr4Res; see package xdr.
+// Getattr4ResView reads the fields of Getattr4Res from its encoding. Convert only bytes that
+// begin with a checked Getattr4Res; see package xdr.
 type Getattr4ResView []byte
 
 // Status returns the discriminant.
@@ -612,8 +612,8 @@ func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 	return x, false
 }
 
-// Getfh4ResokView reads the fields of Getfh4Resok from its encoding. Convert only bytes that begin with a
-// checked Getfh4Resok; see package xdr.
+// Getfh4ResokView reads the fields of Getfh4Resok from its encoding. Convert only bytes that
+// begin with a checked Getfh4Resok; see package xdr.
 type Getfh4ResokView []byte
 
 // Object returns field object.
@@ -621,8 +621,8 @@ func (v Getfh4ResokView) Object() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
-// Getfh4ResView reads the fields of Getfh4Res from its encoding. Convert only bytes that begin with a
-// checked Getfh4Res; see package xdr.
+// Getfh4ResView reads the fields of Getfh4Res from its encoding. Convert only bytes that
+// begin with a checked Getfh4Res; see package xdr.
 type Getfh4ResView []byte
 
 // Status returns the discriminant.
@@ -639,8 +639,8 @@ func (v Getfh4ResView) Resok4() (x Getfh4ResokView, ok bool) {
 	return x, false
 }
 
-// Link4ArgsView reads the fields of Link4Args from its encoding. Convert only bytes that begin with a
-// checked Link4Args; see package xdr.
+// Link4ArgsView reads the fields of Link4Args from its encoding. Convert only bytes that
+// begin with a checked Link4Args; see package xdr.
 type Link4ArgsView []byte
 
 // Newname returns field newname.
@@ -648,8 +648,8 @@ func (v Link4ArgsView) Newname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Link4ResokView reads the fields of Link4Resok from its encoding. Convert only bytes that begin with a
-// checked Link4Resok; see package xdr.
+// Link4ResokView reads the fields of Link4Resok from its encoding. Convert only bytes that
+// begin with a checked Link4Resok; see package xdr.
 type Link4ResokView []byte
 
 // Cinfo returns field cinfo.
@@ -657,8 +657,8 @@ func (v Link4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Link4ResView reads the fields of Link4Res from its encoding. Convert only bytes that begin with a
-// checked Link4Res; see package xdr.
+// Link4ResView reads the fields of Link4Res from its encoding. Convert only bytes that
+// begin with a checked Link4Res; see package xdr.
 type Link4ResView []byte
 
 // Status returns the discriminant.
@@ -675,8 +675,8 @@ func (v Link4ResView) Resok4() (x Link4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenToLockOwner4View reads the fields of OpenToLockOwner4 from its encoding. Convert only bytes that begin with a
-// checked OpenToLockOwner4; see package xdr.
+// OpenToLockOwner4View reads the fields of OpenToLockOwner4 from its encoding. Convert only bytes that
+// begin with a checked OpenToLockOwner4; see package xdr.
 type OpenToLockOwner4View []byte
 
 // OpenSeqid returns field open_seqid.
@@ -699,8 +699,8 @@ func (v OpenToLockOwner4View) LockOwner() LockOwner4View {
 	return LockOwner4View(v[24:])
 }
 
-// ExistLockOwner4View reads the fields of ExistLockOwner4 from its encoding. Convert only bytes that begin with a
-// checked ExistLockOwner4; see package xdr.
+// ExistLockOwner4View reads the fields of ExistLockOwner4 from its encoding. Convert only bytes that
+// begin with a checked ExistLockOwner4; see package xdr.
 type ExistLockOwner4View []byte
 
 // LockStateid returns field lock_stateid.
@@ -713,8 +713,8 @@ func (v ExistLockOwner4View) LockSeqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
-// Locker4View reads the fields of Locker4 from its encoding. Convert only bytes that begin with a
-// checked Locker4; see package xdr.
+// Locker4View reads the fields of Locker4 from its encoding. Convert only bytes that
+// begin with a checked Locker4; see package xdr.
 type Locker4View []byte
 
 // NewLockOwner returns the discriminant.
@@ -740,8 +740,8 @@ func (v Locker4View) LockOwner() (x ExistLockOwner4View, ok bool) {
 	return x, false
 }
 
-// Lock4ArgsView reads the fields of Lock4Args from its encoding. Convert only bytes that begin with a
-// checked Lock4Args; see package xdr.
+// Lock4ArgsView reads the fields of Lock4Args from its encoding. Convert only bytes that
+// begin with a checked Lock4Args; see package xdr.
 type Lock4ArgsView []byte
 
 // Locktype returns field locktype.
@@ -769,8 +769,8 @@ func (v Lock4ArgsView) Locker() Locker4View {
 	return Locker4View(v[24:])
 }
 
-// Lock4DeniedView reads the fields of Lock4Denied from its encoding. Convert only bytes that begin with a
-// checked Lock4Denied; see package xdr.
+// Lock4DeniedView reads the fields of Lock4Denied from its encoding. Convert only bytes that
+// begin with a checked Lock4Denied; see package xdr.
 type Lock4DeniedView []byte
 
 // Offset returns field offset.
@@ -793,8 +793,8 @@ func (v Lock4DeniedView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lock4ResokView reads the fields of Lock4Resok from its encoding. Convert only bytes that begin with a
-// checked Lock4Resok; see package xdr.
+// Lock4ResokView reads the fields of Lock4Resok from its encoding. Convert only bytes that
+// begin with a checked Lock4Resok; see package xdr.
 type Lock4ResokView []byte
 
 // LockStateid returns field lock_stateid.
@@ -802,8 +802,8 @@ func (v Lock4ResokView) LockStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// Lock4ResView reads the fields of Lock4Res from its encoding. Convert only bytes that begin with a
-// checked Lock4Res; see package xdr.
+// Lock4ResView reads the fields of Lock4Res from its encoding. Convert only bytes that
+// begin with a checked Lock4Res; see package xdr.
 type Lock4ResView []byte
 
 // Status returns the discriminant.
@@ -829,8 +829,8 @@ func (v Lock4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Lockt4ArgsView reads the fields of Lockt4Args from its encoding. Convert only bytes that begin with a
-// checked Lockt4Args; see package xdr.
+// Lockt4ArgsView reads the fields of Lockt4Args from its encoding. Convert only bytes that
+// begin with a checked Lockt4Args; see package xdr.
 type Lockt4ArgsView []byte
 
 // Locktype returns field locktype.
@@ -853,8 +853,8 @@ func (v Lockt4ArgsView) Owner() LockOwner4View {
 	return LockOwner4View(v[20:])
 }
 
-// Lockt4ResView reads the fields of Lockt4Res from its encoding. Convert only bytes that begin with a
-// checked Lockt4Res; see package xdr.
+// Lockt4ResView reads the fields of Lockt4Res from its encoding. Convert only bytes that
+// begin with a checked Lockt4Res; see package xdr.
 type Lockt4ResView []byte
 
 // Status returns the discriminant.
@@ -871,8 +871,8 @@ func (v Lockt4ResView) Denied() (x Lock4DeniedView, ok bool) {
 	return x, false
 }
 
-// Locku4ArgsView reads the fields of Locku4Args from its encoding. Convert only bytes that begin with a
-// checked Locku4Args; see package xdr.
+// Locku4ArgsView reads the fields of Locku4Args from its encoding. Convert only bytes that
+// begin with a checked Locku4Args; see package xdr.
 type Locku4ArgsView []byte
 
 // Locktype returns field locktype.
@@ -900,8 +900,8 @@ func (v Locku4ArgsView) Length() Length4 {
 	return Length4(codec.Uint64(v, 32))
 }
 
-// Locku4ResView reads the fields of Locku4Res from its encoding. Convert only bytes that begin with a
-// checked Locku4Res; see package xdr.
+// Locku4ResView reads the fields of Locku4Res from its encoding. Convert only bytes that
+// begin with a checked Locku4Res; see package xdr.
 type Locku4ResView []byte
 
 // Status returns the discriminant.
@@ -918,8 +918,8 @@ func (v Locku4ResView) LockStateid() (x Stateid4View, ok bool) {
 	return x, false
 }
 
-// Lookup4ArgsView reads the fields of Lookup4Args from its encoding. Convert only bytes that begin with a
-// checked Lookup4Args; see package xdr.
+// Lookup4ArgsView reads the fields of Lookup4Args from its encoding. Convert only bytes that
+// begin with a checked Lookup4Args; see package xdr.
 type Lookup4ArgsView []byte
 
 // Objname returns field objname.
@@ -927,8 +927,8 @@ func (v Lookup4ArgsView) Objname() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Lookup4ResView reads the fields of Lookup4Res from its encoding. Convert only bytes that begin with a
-// checked Lookup4Res; see package xdr.
+// Lookup4ResView reads the fields of Lookup4Res from its encoding. Convert only bytes that
+// begin with a checked Lookup4Res; see package xdr.
 type Lookup4ResView []byte
 
 // Status returns field status.
@@ -936,8 +936,8 @@ func (v Lookup4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Lookupp4ResView reads the fields of Lookupp4Res from its encoding. Convert only bytes that begin with a
-// checked Lookupp4Res; see package xdr.
+// Lookupp4ResView reads the fields of Lookupp4Res from its encoding. Convert only bytes that
+// begin with a checked Lookupp4Res; see package xdr.
 type Lookupp4ResView []byte
 
 // Status returns field status.
@@ -945,8 +945,8 @@ func (v Lookupp4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Nverify4ArgsView reads the fields of Nverify4Args from its encoding. Convert only bytes that begin with a
-// checked Nverify4Args; see package xdr.
+// Nverify4ArgsView reads the fields of Nverify4Args from its encoding. Convert only bytes that
+// begin with a checked Nverify4Args; see package xdr.
 type Nverify4ArgsView []byte
 
 // ObjAttributes returns field obj_attributes.
@@ -954,8 +954,8 @@ func (v Nverify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Nverify4ResView reads the fields of Nverify4Res from its encoding. Convert only bytes that begin with a
-// checked Nverify4Res; see package xdr.
+// Nverify4ResView reads the fields of Nverify4Res from its encoding. Convert only bytes that
+// begin with a checked Nverify4Res; see package xdr.
 type Nverify4ResView []byte
 
 // Status returns field status.
@@ -963,8 +963,8 @@ func (v Nverify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Createhow4View reads the fields of Createhow4 from its encoding. Convert only bytes that begin with a
-// checked Createhow4; see package xdr.
+// Createhow4View reads the fields of Createhow4 from its encoding. Convert only bytes that
+// begin with a checked Createhow4; see package xdr.
 type Createhow4View []byte
 
 // Mode returns the discriminant.
@@ -990,8 +990,8 @@ func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	return x, false
 }
 
-// Openflag4View reads the fields of Openflag4 from its encoding. Convert only bytes that begin with a
-// checked Openflag4; see package xdr.
+// Openflag4View reads the fields of Openflag4 from its encoding. Convert only bytes that
+// begin with a checked Openflag4; see package xdr.
 type Openflag4View []byte
 
 // Opentype returns the discriminant.
@@ -1008,8 +1008,8 @@ func (v Openflag4View) How() (x Createhow4View, ok bool) {
 	return x, false
 }
 
-// NFSModifiedLimit4View reads the fields of NFSModifiedLimit4 from its encoding. Convert only bytes that begin with a
-// checked NFSModifiedLimit4; see package xdr.
+// NFSModifiedLimit4View reads the fields of NFSModifiedLimit4 from its encoding. Convert only bytes that
+// begin with a checked NFSModifiedLimit4; see package xdr.
 type NFSModifiedLimit4View []byte
 
 // NumBlocks returns field num_blocks.
@@ -1022,8 +1022,8 @@ func (v NFSModifiedLimit4View) BytesPerBlock() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// NFSSpaceLimit4View reads the fields of NFSSpaceLimit4 from its encoding. Convert only bytes that begin with a
-// checked NFSSpaceLimit4; see package xdr.
+// NFSSpaceLimit4View reads the fields of NFSSpaceLimit4 from its encoding. Convert only bytes that
+// begin with a checked NFSSpaceLimit4; see package xdr.
 type NFSSpaceLimit4View []byte
 
 // Limitby returns the discriminant.
@@ -1049,8 +1049,8 @@ func (v NFSSpaceLimit4View) ModBlocks() (x NFSModifiedLimit4View, ok bool) {
 	return x, false
 }
 
-// OpenClaimDelegateCur4View reads the fields of OpenClaimDelegateCur4 from its encoding. Convert only bytes that begin with a
-// checked OpenClaimDelegateCur4; see package xdr.
+// OpenClaimDelegateCur4View reads the fields of OpenClaimDelegateCur4 from its encoding. Convert only bytes that
+// begin with a checked OpenClaimDelegateCur4; see package xdr.
 type OpenClaimDelegateCur4View []byte
 
 // DelegateStateid returns field delegate_stateid.
@@ -1063,8 +1063,8 @@ func (v OpenClaimDelegateCur4View) File() Component4 {
 	return Component4(codec.ViewOpaque(v, 16))
 }
 
-// OpenClaim4View reads the fields of OpenClaim4 from its encoding. Convert only bytes that begin with a
-// checked OpenClaim4; see package xdr.
+// OpenClaim4View reads the fields of OpenClaim4 from its encoding. Convert only bytes that
+// begin with a checked OpenClaim4; see package xdr.
 type OpenClaim4View []byte
 
 // Claim returns the discriminant.
@@ -1108,8 +1108,8 @@ func (v OpenClaim4View) FileDelegatePrev() (x Component4, ok bool) {
 	return x, false
 }
 
-// Open4ArgsView reads the fields of Open4Args from its encoding. Convert only bytes that begin with a
-// checked Open4Args; see package xdr.
+// Open4ArgsView reads the fields of Open4Args from its encoding. Convert only bytes that
+// begin with a checked Open4Args; see package xdr.
 type Open4ArgsView []byte
 
 // Seqid returns field seqid.
@@ -1145,8 +1145,8 @@ func (v Open4ArgsView) Claim() OpenClaim4View {
 	return OpenClaim4View(v[off:])
 }
 
-// OpenReadDelegation4View reads the fields of OpenReadDelegation4 from its encoding. Convert only bytes that begin with a
-// checked OpenReadDelegation4; see package xdr.
+// OpenReadDelegation4View reads the fields of OpenReadDelegation4 from its encoding. Convert only bytes that
+// begin with a checked OpenReadDelegation4; see package xdr.
 type OpenReadDelegation4View []byte
 
 // Stateid returns field stateid.
@@ -1164,8 +1164,8 @@ func (v OpenReadDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[20:])
 }
 
-// OpenWriteDelegation4View reads the fields of OpenWriteDelegation4 from its encoding. Convert only bytes that begin with a
-// checked OpenWriteDelegation4; see package xdr.
+// OpenWriteDelegation4View reads the fields of OpenWriteDelegation4 from its encoding. Convert only bytes that
+// begin with a checked OpenWriteDelegation4; see package xdr.
 type OpenWriteDelegation4View []byte
 
 // Stateid returns field stateid.
@@ -1188,8 +1188,8 @@ func (v OpenWriteDelegation4View) Permissions() Nfsace4View {
 	return Nfsace4View(v[32:])
 }
 
-// OpenDelegation4View reads the fields of OpenDelegation4 from its encoding. Convert only bytes that begin with a
-// checked OpenDelegation4; see package xdr.
+// OpenDelegation4View reads the fields of OpenDelegation4 from its encoding. Convert only bytes that
+// begin with a checked OpenDelegation4; see package xdr.
 type OpenDelegation4View []byte
 
 // DelegationType returns the discriminant.
@@ -1215,8 +1215,8 @@ func (v OpenDelegation4View) Write() (x OpenWriteDelegation4View, ok bool) {
 	return x, false
 }
 
-// Open4ResokView reads the fields of Open4Resok from its encoding. Convert only bytes that begin with a
-// checked Open4Resok; see package xdr.
+// Open4ResokView reads the fields of Open4Resok from its encoding. Convert only bytes that
+// begin with a checked Open4Resok; see package xdr.
 type Open4ResokView []byte
 
 // Stateid returns field stateid.
@@ -1253,8 +1253,8 @@ func (v Open4ResokView) Delegation() OpenDelegation4View {
 	return OpenDelegation4View(v[off:])
 }
 
-// Open4ResView reads the fields of Open4Res from its encoding. Convert only bytes that begin with a
-// checked Open4Res; see package xdr.
+// Open4ResView reads the fields of Open4Res from its encoding. Convert only bytes that
+// begin with a checked Open4Res; see package xdr.
 type Open4ResView []byte
 
 // Status returns the discriminant.
@@ -1271,8 +1271,8 @@ func (v Open4ResView) Resok4() (x Open4ResokView, ok bool) {
 	return x, false
 }
 
-// Openattr4ArgsView reads the fields of Openattr4Args from its encoding. Convert only bytes that begin with a
-// checked Openattr4Args; see package xdr.
+// Openattr4ArgsView reads the fields of Openattr4Args from its encoding. Convert only bytes that
+// begin with a checked Openattr4Args; see package xdr.
 type Openattr4ArgsView []byte
 
 // Createdir returns field createdir.
@@ -1280,8 +1280,8 @@ func (v Openattr4ArgsView) Createdir() bool {
 	return codec.Uint32(v, 0) != 0
 }
 
-// Openattr4ResView reads the fields of Openattr4Res from its encoding. Convert only bytes that begin with a
-// checked Openattr4Res; see package xdr.
+// Openattr4ResView reads the fields of Openattr4Res from its encoding. Convert only bytes that
+// begin with a checked Openattr4Res; see package xdr.
 type Openattr4ResView []byte
 
 // Status returns field status.
@@ -1289,8 +1289,8 @@ func (v Openattr4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// OpenConfirm4ArgsView reads the fields of OpenConfirm4Args from its encoding. Convert only bytes that begin with a
-// checked OpenConfirm4Args; see package xdr.
+// OpenConfirm4ArgsView reads the fields of OpenConfirm4Args from its encoding. Convert only bytes that
+// begin with a checked OpenConfirm4Args; see package xdr.
 type OpenConfirm4ArgsView []byte
 
 // OpenStateid returns field open_stateid.
@@ -1303,8 +1303,8 @@ func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
-// OpenConfirm4ResokView reads the fields of OpenConfirm4Resok from its encoding. Convert only bytes that begin with a
-// checked OpenConfirm4Resok; see package xdr.
+// OpenConfirm4ResokView reads the fields of OpenConfirm4Resok from its encoding. Convert only bytes that
+// begin with a checked OpenConfirm4Resok; see package xdr.
 type OpenConfirm4ResokView []byte
 
 // OpenStateid returns field open_stateid.
@@ -1312,8 +1312,8 @@ func (v OpenConfirm4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenConfirm4ResView reads the fields of OpenConfirm4Res from its encoding. Convert only bytes that begin with a
-// checked OpenConfirm4Res; see package xdr.
+// OpenConfirm4ResView reads the fields of OpenConfirm4Res from its encoding. Convert only bytes that
+// begin with a checked OpenConfirm4Res; see package xdr.
 type OpenConfirm4ResView []byte
 
 // Status returns the discriminant.
@@ -1330,8 +1330,8 @@ func (v OpenConfirm4ResView) Resok4() (x OpenConfirm4ResokView, ok bool) {
 	return x, false
 }
 
-// OpenDowngrade4ArgsView reads the fields of OpenDowngrade4Args from its encoding. Convert only bytes that begin with a
-// checked OpenDowngrade4Args; see package xdr.
+// OpenDowngrade4ArgsView reads the fields of OpenDowngrade4Args from its encoding. Convert only bytes that
+// begin with a checked OpenDowngrade4Args; see package xdr.
 type OpenDowngrade4ArgsView []byte
 
 // OpenStateid returns field open_stateid.
@@ -1354,8 +1354,8 @@ func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 	return codec.Uint32(v, 24)
 }
 
-// OpenDowngrade4ResokView reads the fields of OpenDowngrade4Resok from its encoding. Convert only bytes that begin with a
-// checked OpenDowngrade4Resok; see package xdr.
+// OpenDowngrade4ResokView reads the fields of OpenDowngrade4Resok from its encoding. Convert only bytes that
+// begin with a checked OpenDowngrade4Resok; see package xdr.
 type OpenDowngrade4ResokView []byte
 
 // OpenStateid returns field open_stateid.
@@ -1363,8 +1363,8 @@ func (v OpenDowngrade4ResokView) OpenStateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// OpenDowngrade4ResView reads the fields of OpenDowngrade4Res from its encoding. Convert only bytes that begin with a
-// checked OpenDowngrade4Res; see package xdr.
+// OpenDowngrade4ResView reads the fields of OpenDowngrade4Res from its encoding. Convert only bytes that
+// begin with a checked OpenDowngrade4Res; see package xdr.
 type OpenDowngrade4ResView []byte
 
 // Status returns the discriminant.
@@ -1381,8 +1381,8 @@ func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 	return x, false
 }
 
-// Putfh4ArgsView reads the fields of Putfh4Args from its encoding. Convert only bytes that begin with a
-// checked Putfh4Args; see package xdr.
+// Putfh4ArgsView reads the fields of Putfh4Args from its encoding. Convert only bytes that
+// begin with a checked Putfh4Args; see package xdr.
 type Putfh4ArgsView []byte
 
 // Object returns field object.
@@ -1390,8 +1390,8 @@ func (v Putfh4ArgsView) Object() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 0))
 }
 
-// Putfh4ResView reads the fields of Putfh4Res from its encoding. Convert only bytes that begin with a
-// checked Putfh4Res; see package xdr.
+// Putfh4ResView reads the fields of Putfh4Res from its encoding. Convert only bytes that
+// begin with a checked Putfh4Res; see package xdr.
 type Putfh4ResView []byte
 
 // Status returns field status.
@@ -1399,8 +1399,8 @@ func (v Putfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Putpubfh4ResView reads the fields of Putpubfh4Res from its encoding. Convert only bytes that begin with a
-// checked Putpubfh4Res; see package xdr.
+// Putpubfh4ResView reads the fields of Putpubfh4Res from its encoding. Convert only bytes that
+// begin with a checked Putpubfh4Res; see package xdr.
 type Putpubfh4ResView []byte
 
 // Status returns field status.
@@ -1408,8 +1408,8 @@ func (v Putpubfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Putrootfh4ResView reads the fields of Putrootfh4Res from its encoding. Convert only bytes that begin with a
-// checked Putrootfh4Res; see package xdr.
+// Putrootfh4ResView reads the fields of Putrootfh4Res from its encoding. Convert only bytes that
+// begin with a checked Putrootfh4Res; see package xdr.
 type Putrootfh4ResView []byte
 
 // Status returns field status.
@@ -1417,8 +1417,8 @@ func (v Putrootfh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Read4ArgsView reads the fields of Read4Args from its encoding. Convert only bytes that begin with a
-// checked Read4Args; see package xdr.
+// Read4ArgsView reads the fields of Read4Args from its encoding. Convert only bytes that
+// begin with a checked Read4Args; see package xdr.
 type Read4ArgsView []byte
 
 // Stateid returns field stateid.
@@ -1436,8 +1436,8 @@ func (v Read4ArgsView) Count() Count4 {
 	return Count4(codec.Uint32(v, 24))
 }
 
-// Read4ResokView reads the fields of Read4Resok from its encoding. Convert only bytes that begin with a
-// checked Read4Resok; see package xdr.
+// Read4ResokView reads the fields of Read4Resok from its encoding. Convert only bytes that
+// begin with a checked Read4Resok; see package xdr.
 type Read4ResokView []byte
 
 // EOF returns field eof.
@@ -1450,8 +1450,8 @@ func (v Read4ResokView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// Read4ResView reads the fields of Read4Res from its encoding. Convert only bytes that begin with a
-// checked Read4Res; see package xdr.
+// Read4ResView reads the fields of Read4Res from its encoding. Convert only bytes that
+// begin with a checked Read4Res; see package xdr.
 type Read4ResView []byte
 
 // Status returns the discriminant.
@@ -1468,8 +1468,8 @@ func (v Read4ResView) Resok4() (x Read4ResokView, ok bool) {
 	return x, false
 }
 
-// Readdir4ArgsView reads the fields of Readdir4Args from its encoding. Convert only bytes that begin with a
-// checked Readdir4Args; see package xdr.
+// Readdir4ArgsView reads the fields of Readdir4Args from its encoding. Convert only bytes that
+// begin with a checked Readdir4Args; see package xdr.
 type Readdir4ArgsView []byte
 
 // Cookie returns field cookie.
@@ -1505,8 +1505,8 @@ func (v Readdir4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// Entry4View reads the fields of Entry4 from its encoding. Convert only bytes that begin with a
-// checked Entry4; see package xdr.
+// Entry4View reads the fields of Entry4 from its encoding. Convert only bytes that
+// begin with a checked Entry4; see package xdr.
 type Entry4View []byte
 
 // Cookie returns field cookie.
@@ -1525,8 +1525,8 @@ func (v Entry4View) Attrs() Fattr4View {
 	return Fattr4View(v[off:])
 }
 
-// Dirlist4View reads the fields of Dirlist4 from its encoding. Convert only bytes that begin with a
-// checked Dirlist4; see package xdr.
+// Dirlist4View reads the fields of Dirlist4 from its encoding. Convert only bytes that
+// begin with a checked Dirlist4; see package xdr.
 type Dirlist4View []byte
 
 // Entries returns field entries.
@@ -1551,8 +1551,8 @@ func (v Dirlist4View) EOF() bool {
 	return codec.Uint32(v, off) != 0
 }
 
-// Readdir4ResokView reads the fields of Readdir4Resok from its encoding. Convert only bytes that begin with a
-// checked Readdir4Resok; see package xdr.
+// Readdir4ResokView reads the fields of Readdir4Resok from its encoding. Convert only bytes that
+// begin with a checked Readdir4Resok; see package xdr.
 type Readdir4ResokView []byte
 
 // Cookieverf returns field cookieverf.
@@ -1565,8 +1565,8 @@ func (v Readdir4ResokView) Reply() Dirlist4View {
 	return Dirlist4View(v[8:])
 }
 
-// Readdir4ResView reads the fields of Readdir4Res from its encoding. Convert only bytes that begin with a
-// checked Readdir4Res; see package xdr.
+// Readdir4ResView reads the fields of Readdir4Res from its encoding. Convert only bytes that
+// begin with a checked Readdir4Res; see package xdr.
 type Readdir4ResView []byte
 
 // Status returns the discriminant.
@@ -1583,8 +1583,8 @@ func (v Readdir4ResView) Resok4() (x Readdir4ResokView, ok bool) {
 	return x, false
 }
 
-// Readlink4ResokView reads the fields of Readlink4Resok from its encoding. Convert only bytes that begin with a
-// checked Readlink4Resok; see package xdr.
+// Readlink4ResokView reads the fields of Readlink4Resok from its encoding. Convert only bytes that
+// begin with a checked Readlink4Resok; see package xdr.
 type Readlink4ResokView []byte
 
 // Link returns field link.
@@ -1592,8 +1592,8 @@ func (v Readlink4ResokView) Link() Linktext4 {
 	return Linktext4(codec.ViewOpaque(v, 0))
 }
 
-// Readlink4ResView reads the fields of Readlink4Res from its encoding. Convert only bytes that begin with a
-// checked Readlink4Res; see package xdr.
+// Readlink4ResView reads the fields of Readlink4Res from its encoding. Convert only bytes that
+// begin with a checked Readlink4Res; see package xdr.
 type Readlink4ResView []byte
 
 // Status returns the discriminant.
@@ -1610,8 +1610,8 @@ func (v Readlink4ResView) Resok4() (x Readlink4ResokView, ok bool) {
 	return x, false
 }
 
-// Remove4ArgsView reads the fields of Remove4Args from its encoding. Convert only bytes that begin with a
-// checked Remove4Args; see package xdr.
+// Remove4ArgsView reads the fields of Remove4Args from its encoding. Convert only bytes that
+// begin with a checked Remove4Args; see package xdr.
 type Remove4ArgsView []byte
 
 // Target returns field target.
@@ -1619,8 +1619,8 @@ func (v Remove4ArgsView) Target() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// Remove4ResokView reads the fields of Remove4Resok from its encoding. Convert only bytes that begin with a
-// checked Remove4Resok; see package xdr.
+// Remove4ResokView reads the fields of Remove4Resok from its encoding. Convert only bytes that
+// begin with a checked Remove4Resok; see package xdr.
 type Remove4ResokView []byte
 
 // Cinfo returns field cinfo.
@@ -1628,8 +1628,8 @@ func (v Remove4ResokView) Cinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[0:20:20])
 }
 
-// Remove4ResView reads the fields of Remove4Res from its encoding. Convert only bytes that begin with a
-// checked Remove4Res; see package xdr.
+// Remove4ResView reads the fields of Remove4Res from its encoding. Convert only bytes that
+// begin with a checked Remove4Res; see package xdr.
 type Remove4ResView []byte
 
 // Status returns the discriminant.
@@ -1646,8 +1646,8 @@ func (v Remove4ResView) Resok4() (x Remove4ResokView, ok bool) {
 	return x, false
 }
 
-// Rename4ArgsView reads the fields of Rename4Args from its encoding. Convert only bytes that begin with a
-// checked Rename4Args; see package xdr.
+// Rename4ArgsView reads the fields of Rename4Args from its encoding. Convert only bytes that
+// begin with a checked Rename4Args; see package xdr.
 type Rename4ArgsView []byte
 
 // Oldname returns field oldname.
@@ -1661,8 +1661,8 @@ func (v Rename4ArgsView) Newname() Component4 {
 	return Component4(codec.ViewOpaque(v, off))
 }
 
-// Rename4ResokView reads the fields of Rename4Resok from its encoding. Convert only bytes that begin with a
-// checked Rename4Resok; see package xdr.
+// Rename4ResokView reads the fields of Rename4Resok from its encoding. Convert only bytes that
+// begin with a checked Rename4Resok; see package xdr.
 type Rename4ResokView []byte
 
 // SourceCinfo returns field source_cinfo.
@@ -1675,8 +1675,8 @@ func (v Rename4ResokView) TargetCinfo() ChangeInfo4View {
 	return ChangeInfo4View(v[20:40:40])
 }
 
-// Rename4ResView reads the fields of Rename4Res from its encoding. Convert only bytes that begin with a
-// checked Rename4Res; see package xdr.
+// Rename4ResView reads the fields of Rename4Res from its encoding. Convert only bytes that
+// begin with a checked Rename4Res; see package xdr.
 type Rename4ResView []byte
 
 // Status returns the discriminant.
@@ -1693,8 +1693,8 @@ func (v Rename4ResView) Resok4() (x Rename4ResokView, ok bool) {
 	return x, false
 }
 
-// Renew4ArgsView reads the fields of Renew4Args from its encoding. Convert only bytes that begin with a
-// checked Renew4Args; see package xdr.
+// Renew4ArgsView reads the fields of Renew4Args from its encoding. Convert only bytes that
+// begin with a checked Renew4Args; see package xdr.
 type Renew4ArgsView []byte
 
 // Clientid returns field clientid.
@@ -1702,8 +1702,8 @@ func (v Renew4ArgsView) Clientid() Clientid4 {
 	return Clientid4(codec.Uint64(v, 0))
 }
 
-// Renew4ResView reads the fields of Renew4Res from its encoding. Convert only bytes that begin with a
-// checked Renew4Res; see package xdr.
+// Renew4ResView reads the fields of Renew4Res from its encoding. Convert only bytes that
+// begin with a checked Renew4Res; see package xdr.
 type Renew4ResView []byte
 
 // Status returns field status.
@@ -1711,8 +1711,8 @@ func (v Renew4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Restorefh4ResView reads the fields of Restorefh4Res from its encoding. Convert only bytes that begin with a
-// checked Restorefh4Res; see package xdr.
+// Restorefh4ResView reads the fields of Restorefh4Res from its encoding. Convert only bytes that
+// begin with a checked Restorefh4Res; see package xdr.
 type Restorefh4ResView []byte
 
 // Status returns field status.
@@ -1720,8 +1720,8 @@ func (v Restorefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Savefh4ResView reads the fields of Savefh4Res from its encoding. Convert only bytes that begin with a
-// checked Savefh4Res; see package xdr.
+// Savefh4ResView reads the fields of Savefh4Res from its encoding. Convert only bytes that
+// begin with a checked Savefh4Res; see package xdr.
 type Savefh4ResView []byte
 
 // Status returns field status.
@@ -1729,8 +1729,8 @@ func (v Savefh4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Secinfo4ArgsView reads the fields of Secinfo4Args from its encoding. Convert only bytes that begin with a
-// checked Secinfo4Args; see package xdr.
+// Secinfo4ArgsView reads the fields of Secinfo4Args from its encoding. Convert only bytes that
+// begin with a checked Secinfo4Args; see package xdr.
 type Secinfo4ArgsView []byte
 
 // Name returns field name.
@@ -1738,8 +1738,8 @@ func (v Secinfo4ArgsView) Name() Component4 {
 	return Component4(codec.ViewOpaque(v, 0))
 }
 
-// RpcsecGSSInfoView reads the fields of RpcsecGSSInfo from its encoding. Convert only bytes that begin with a
-// checked RpcsecGSSInfo; see package xdr.
+// RpcsecGSSInfoView reads the fields of RpcsecGSSInfo from its encoding. Convert only bytes that
+// begin with a checked RpcsecGSSInfo; see package xdr.
 type RpcsecGSSInfoView []byte
 
 // Oid returns field oid.
@@ -1759,8 +1759,8 @@ func (v RpcsecGSSInfoView) Service() RPCGSSSvcT {
 	return RPCGSSSvcT(codec.Uint32(v, off+4))
 }
 
-// Secinfo4View reads the fields of Secinfo4 from its encoding. Convert only bytes that begin with a
-// checked Secinfo4; see package xdr.
+// Secinfo4View reads the fields of Secinfo4 from its encoding. Convert only bytes that
+// begin with a checked Secinfo4; see package xdr.
 type Secinfo4View []byte
 
 // Flavor returns the discriminant.
@@ -1777,8 +1777,8 @@ func (v Secinfo4View) FlavorInfo() (x RpcsecGSSInfoView, ok bool) {
 	return x, false
 }
 
-// Secinfo4ResView reads the fields of Secinfo4Res from its encoding. Convert only bytes that begin with a
-// checked Secinfo4Res; see package xdr.
+// Secinfo4ResView reads the fields of Secinfo4Res from its encoding. Convert only bytes that
+// begin with a checked Secinfo4Res; see package xdr.
 type Secinfo4ResView []byte
 
 // Status returns the discriminant.
@@ -1804,8 +1804,8 @@ func (v Secinfo4ResView) Resok4() (x iter.Seq2[int, Secinfo4View], ok bool) {
 	return x, false
 }
 
-// Setattr4ArgsView reads the fields of Setattr4Args from its encoding. Convert only bytes that begin with a
-// checked Setattr4Args; see package xdr.
+// Setattr4ArgsView reads the fields of Setattr4Args from its encoding. Convert only bytes that
+// begin with a checked Setattr4Args; see package xdr.
 type Setattr4ArgsView []byte
 
 // Stateid returns field stateid.
@@ -1818,8 +1818,8 @@ func (v Setattr4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[16:])
 }
 
-// Setattr4ResView reads the fields of Setattr4Res from its encoding. Convert only bytes that begin with a
-// checked Setattr4Res; see package xdr.
+// Setattr4ResView reads the fields of Setattr4Res from its encoding. Convert only bytes that
+// begin with a checked Setattr4Res; see package xdr.
 type Setattr4ResView []byte
 
 // Status returns field status.
@@ -1840,8 +1840,8 @@ func (v Setattr4ResView) Attrsset() iter.Seq2[int, uint32] {
 	}
 }
 
-// Setclientid4ArgsView reads the fields of Setclientid4Args from its encoding. Convert only bytes that begin with a
-// checked Setclientid4Args; see package xdr.
+// Setclientid4ArgsView reads the fields of Setclientid4Args from its encoding. Convert only bytes that
+// begin with a checked Setclientid4Args; see package xdr.
 type Setclientid4ArgsView []byte
 
 // Client returns field client.
@@ -1862,8 +1862,8 @@ func (v Setclientid4ArgsView) CallbackIdent() uint32 {
 	return codec.Uint32(v, off)
 }
 
-// Setclientid4ResokView reads the fields of Setclientid4Resok from its encoding. Convert only bytes that begin with a
-// checked Setclientid4Resok; see package xdr.
+// Setclientid4ResokView reads the fields of Setclientid4Resok from its encoding. Convert only bytes that
+// begin with a checked Setclientid4Resok; see package xdr.
 type Setclientid4ResokView []byte
 
 // Clientid returns field clientid.
@@ -1876,8 +1876,8 @@ func (v Setclientid4ResokView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Setclientid4ResView reads the fields of Setclientid4Res from its encoding. Convert only bytes that begin with a
-// checked Setclientid4Res; see package xdr.
+// Setclientid4ResView reads the fields of Setclientid4Res from its encoding. Convert only bytes that
+// begin with a checked Setclientid4Res; see package xdr.
 type Setclientid4ResView []byte
 
 // Status returns the discriminant.
@@ -1903,8 +1903,8 @@ func (v Setclientid4ResView) ClientUsing() (x Clientaddr4View, ok bool) {
 	return x, false
 }
 
-// SetclientidConfirm4ArgsView reads the fields of SetclientidConfirm4Args from its encoding. Convert only bytes that begin with a
-// checked SetclientidConfirm4Args; see package xdr.
+// SetclientidConfirm4ArgsView reads the fields of SetclientidConfirm4Args from its encoding. Convert only bytes that
+// begin with a checked SetclientidConfirm4Args; see package xdr.
 type SetclientidConfirm4ArgsView []byte
 
 // Clientid returns field clientid.
@@ -1917,8 +1917,8 @@ func (v SetclientidConfirm4ArgsView) SetclientidConfirm() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// SetclientidConfirm4ResView reads the fields of SetclientidConfirm4Res from its encoding. Convert only bytes that begin with a
-// checked SetclientidConfirm4Res; see package xdr.
+// SetclientidConfirm4ResView reads the fields of SetclientidConfirm4Res from its encoding. Convert only bytes that
+// begin with a checked SetclientidConfirm4Res; see package xdr.
 type SetclientidConfirm4ResView []byte
 
 // Status returns field status.
@@ -1926,8 +1926,8 @@ func (v SetclientidConfirm4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Verify4ArgsView reads the fields of Verify4Args from its encoding. Convert only bytes that begin with a
-// checked Verify4Args; see package xdr.
+// Verify4ArgsView reads the fields of Verify4Args from its encoding. Convert only bytes that
+// begin with a checked Verify4Args; see package xdr.
 type Verify4ArgsView []byte
 
 // ObjAttributes returns field obj_attributes.
@@ -1935,8 +1935,8 @@ func (v Verify4ArgsView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// Verify4ResView reads the fields of Verify4Res from its encoding. Convert only bytes that begin with a
-// checked Verify4Res; see package xdr.
+// Verify4ResView reads the fields of Verify4Res from its encoding. Convert only bytes that
+// begin with a checked Verify4Res; see package xdr.
 type Verify4ResView []byte
 
 // Status returns field status.
@@ -1944,8 +1944,8 @@ func (v Verify4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Write4ArgsView reads the fields of Write4Args from its encoding. Convert only bytes that begin with a
-// checked Write4Args; see package xdr.
+// Write4ArgsView reads the fields of Write4Args from its encoding. Convert only bytes that
+// begin with a checked Write4Args; see package xdr.
 type Write4ArgsView []byte
 
 // Stateid returns field stateid.
@@ -1968,8 +1968,8 @@ func (v Write4ArgsView) Data() []byte {
 	return codec.ViewOpaque(v, 28)
 }
 
-// Write4ResokView reads the fields of Write4Resok from its encoding. Convert only bytes that begin with a
-// checked Write4Resok; see package xdr.
+// Write4ResokView reads the fields of Write4Resok from its encoding. Convert only bytes that
+// begin with a checked Write4Resok; see package xdr.
 type Write4ResokView []byte
 
 // Count returns field count.
@@ -1987,8 +1987,8 @@ func (v Write4ResokView) Writeverf() Verifier4 {
 	return Verifier4(v[8:])
 }
 
-// Write4ResView reads the fields of Write4Res from its encoding. Convert only bytes that begin with a
-// checked Write4Res; see package xdr.
+// Write4ResView reads the fields of Write4Res from its encoding. Convert only bytes that
+// begin with a checked Write4Res; see package xdr.
 type Write4ResView []byte
 
 // Status returns the discriminant.
@@ -2005,8 +2005,8 @@ func (v Write4ResView) Resok4() (x Write4ResokView, ok bool) {
 	return x, false
 }
 
-// ReleaseLockowner4ArgsView reads the fields of ReleaseLockowner4Args from its encoding. Convert only bytes that begin with a
-// checked ReleaseLockowner4Args; see package xdr.
+// ReleaseLockowner4ArgsView reads the fields of ReleaseLockowner4Args from its encoding. Convert only bytes that
+// begin with a checked ReleaseLockowner4Args; see package xdr.
 type ReleaseLockowner4ArgsView []byte
 
 // LockOwner returns field lock_owner.
@@ -2014,8 +2014,8 @@ func (v ReleaseLockowner4ArgsView) LockOwner() LockOwner4View {
 	return LockOwner4View(v[0:])
 }
 
-// ReleaseLockowner4ResView reads the fields of ReleaseLockowner4Res from its encoding. Convert only bytes that begin with a
-// checked ReleaseLockowner4Res; see package xdr.
+// ReleaseLockowner4ResView reads the fields of ReleaseLockowner4Res from its encoding. Convert only bytes that
+// begin with a checked ReleaseLockowner4Res; see package xdr.
 type ReleaseLockowner4ResView []byte
 
 // Status returns field status.
@@ -2023,8 +2023,8 @@ func (v ReleaseLockowner4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// Illegal4ResView reads the fields of Illegal4Res from its encoding. Convert only bytes that begin with a
-// checked Illegal4Res; see package xdr.
+// Illegal4ResView reads the fields of Illegal4Res from its encoding. Convert only bytes that
+// begin with a checked Illegal4Res; see package xdr.
 type Illegal4ResView []byte
 
 // Status returns field status.
@@ -2032,8 +2032,8 @@ func (v Illegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// NFSArgop4View reads the fields of NFSArgop4 from its encoding. Convert only bytes that begin with a
-// checked NFSArgop4; see package xdr.
+// NFSArgop4View reads the fields of NFSArgop4 from its encoding. Convert only bytes that
+// begin with a checked NFSArgop4; see package xdr.
 type NFSArgop4View []byte
 
 // Argop returns the discriminant.
@@ -2311,8 +2311,8 @@ func (v NFSArgop4View) OpreleaseLockowner() (x ReleaseLockowner4ArgsView, ok boo
 	return x, false
 }
 
-// NFSResop4View reads the fields of NFSResop4 from its encoding. Convert only bytes that begin with a
-// checked NFSResop4; see package xdr.
+// NFSResop4View reads the fields of NFSResop4 from its encoding. Convert only bytes that
+// begin with a checked NFSResop4; see package xdr.
 type NFSResop4View []byte
 
 // Resop returns the discriminant.
@@ -2662,8 +2662,8 @@ func (v NFSResop4View) Opillegal() (x Illegal4ResView, ok bool) {
 	return x, false
 }
 
-// Compound4ArgsView reads the fields of Compound4Args from its encoding. Convert only bytes that begin with a
-// checked Compound4Args; see package xdr.
+// Compound4ArgsView reads the fields of Compound4Args from its encoding. Convert only bytes that
+// begin with a checked Compound4Args; see package xdr.
 type Compound4ArgsView []byte
 
 // Tag returns field tag.
@@ -2691,8 +2691,8 @@ func (v Compound4ArgsView) Argarray() iter.Seq2[int, NFSArgop4View] {
 	}
 }
 
-// Compound4ResView reads the fields of Compound4Res from its encoding. Convert only bytes that begin with a
-// checked Compound4Res; see package xdr.
+// Compound4ResView reads the fields of Compound4Res from its encoding. Convert only bytes that
+// begin with a checked Compound4Res; see package xdr.
 type Compound4ResView []byte
 
 // Status returns field status.
@@ -2719,8 +2719,8 @@ func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 	}
 }
 
-// CbGetattr4ArgsView reads the fields of CbGetattr4Args from its encoding. Convert only bytes that begin with a
-// checked CbGetattr4Args; see package xdr.
+// CbGetattr4ArgsView reads the fields of CbGetattr4Args from its encoding. Convert only bytes that
+// begin with a checked CbGetattr4Args; see package xdr.
 type CbGetattr4ArgsView []byte
 
 // Fh returns field fh.
@@ -2742,8 +2742,8 @@ func (v CbGetattr4ArgsView) AttrRequest() iter.Seq2[int, uint32] {
 	}
 }
 
-// CbGetattr4ResokView reads the fields of CbGetattr4Resok from its encoding. Convert only bytes that begin with a
-// checked CbGetattr4Resok; see package xdr.
+// CbGetattr4ResokView reads the fields of CbGetattr4Resok from its encoding. Convert only bytes that
+// begin with a checked CbGetattr4Resok; see package xdr.
 type CbGetattr4ResokView []byte
 
 // ObjAttributes returns field obj_attributes.
@@ -2751,8 +2751,8 @@ func (v CbGetattr4ResokView) ObjAttributes() Fattr4View {
 	return Fattr4View(v[0:])
 }
 
-// CbGetattr4ResView reads the fields of CbGetattr4Res from its encoding. Convert only bytes that begin with a
-// checked CbGetattr4Res; see package xdr.
+// CbGetattr4ResView reads the fields of CbGetattr4Res from its encoding. Convert only bytes that
+// begin with a checked CbGetattr4Res; see package xdr.
 type CbGetattr4ResView []byte
 
 // Status returns the discriminant.
@@ -2769,8 +2769,8 @@ func (v CbGetattr4ResView) Resok4() (x CbGetattr4ResokView, ok bool) {
 	return x, false
 }
 
-// CbRecall4ArgsView reads the fields of CbRecall4Args from its encoding. Convert only bytes that begin with a
-// checked CbRecall4Args; see package xdr.
+// CbRecall4ArgsView reads the fields of CbRecall4Args from its encoding. Convert only bytes that
+// begin with a checked CbRecall4Args; see package xdr.
 type CbRecall4ArgsView []byte
 
 // Stateid returns field stateid.
@@ -2788,8 +2788,8 @@ func (v CbRecall4ArgsView) Fh() NFSFh4 {
 	return NFSFh4(codec.ViewOpaque(v, 20))
 }
 
-// CbRecall4ResView reads the fields of CbRecall4Res from its encoding. Convert only bytes that begin with a
-// checked CbRecall4Res; see package xdr.
+// CbRecall4ResView reads the fields of CbRecall4Res from its encoding. Convert only bytes that
+// begin with a checked CbRecall4Res; see package xdr.
 type CbRecall4ResView []byte
 
 // Status returns field status.
@@ -2797,8 +2797,8 @@ func (v CbRecall4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// CbIllegal4ResView reads the fields of CbIllegal4Res from its encoding. Convert only bytes that begin with a
-// checked CbIllegal4Res; see package xdr.
+// CbIllegal4ResView reads the fields of CbIllegal4Res from its encoding. Convert only bytes that
+// begin with a checked CbIllegal4Res; see package xdr.
 type CbIllegal4ResView []byte
 
 // Status returns field status.
@@ -2806,8 +2806,8 @@ func (v CbIllegal4ResView) Status() Nfsstat4 {
 	return Nfsstat4(codec.Uint32(v, 0))
 }
 
-// NFSCbArgop4View reads the fields of NFSCbArgop4 from its encoding. Convert only bytes that begin with a
-// checked NFSCbArgop4; see package xdr.
+// NFSCbArgop4View reads the fields of NFSCbArgop4 from its encoding. Convert only bytes that
+// begin with a checked NFSCbArgop4; see package xdr.
 type NFSCbArgop4View []byte
 
 // Argop returns the discriminant.
@@ -2833,8 +2833,8 @@ func (v NFSCbArgop4View) Opcbrecall() (x CbRecall4ArgsView, ok bool) {
 	return x, false
 }
 
-// NFSCbResop4View reads the fields of NFSCbResop4 from its encoding. Convert only bytes that begin with a
-// checked NFSCbResop4; see package xdr.
+// NFSCbResop4View reads the fields of NFSCbResop4 from its encoding. Convert only bytes that
+// begin with a checked NFSCbResop4; see package xdr.
 type NFSCbResop4View []byte
 
 // Resop returns the discriminant.
@@ -2869,8 +2869,8 @@ func (v NFSCbResop4View) Opcbillegal() (x CbIllegal4ResView, ok bool) {
 	return x, false
 }
 
-// CbCompound4ArgsView reads the fields of CbCompound4Args from its encoding. Convert only bytes that begin with a
-// checked CbCompound4Args; see package xdr.
+// CbCompound4ArgsView reads the fields of CbCompound4Args from its encoding. Convert only bytes that
+// begin with a checked CbCompound4Args; see package xdr.
 type CbCompound4ArgsView []byte
 
 // Tag returns field tag.
@@ -2904,8 +2904,8 @@ func (v CbCompound4ArgsView) Argarray() iter.Seq2[int, NFSCbArgop4View] {
 	}
 }
 
-// CbCompound4ResView reads the fields of CbCompound4Res from its encoding. Convert only bytes that begin with a
-// checked CbCompound4Res; see package xdr.
+// CbCompound4ResView reads the fields of CbCompound4Res from its encoding. Convert only bytes that
+// begin with a checked CbCompound4Res; see package xdr.
 type CbCompound4ResView []byte
 
 // Status returns field status.

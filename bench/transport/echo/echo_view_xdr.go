@@ -5,8 +5,8 @@ package echo
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// MessageView reads the fields of Message from its encoding. Convert only bytes that begin with a
-// checked Message; see package xdr.
+// MessageView reads the fields of Message from its encoding. Convert only bytes that
+// begin with a checked Message; see package xdr.
 type MessageView []byte
 
 // Data returns field data.

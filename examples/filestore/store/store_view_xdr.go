@@ -5,8 +5,8 @@ package store
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that begin with a
-// checked WriteArgs; see package xdr.
+// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that
+// begin with a checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
 // Name returns field name.
@@ -26,8 +26,8 @@ func (v WriteArgsView) Data() []byte {
 	return codec.ViewOpaque(v, off+8)
 }
 
-// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that begin with a
-// checked WriteRes; see package xdr.
+// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that
+// begin with a checked WriteRes; see package xdr.
 type WriteResView []byte
 
 // Status returns field status.
@@ -40,8 +40,8 @@ func (v WriteResView) Count() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that begin with a
-// checked ReadArgs; see package xdr.
+// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that
+// begin with a checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
 // Name returns field name.
@@ -61,8 +61,8 @@ func (v ReadArgsView) Count() uint32 {
 	return codec.Uint32(v, off+8)
 }
 
-// ReadOKView reads the fields of ReadOK from its encoding. Convert only bytes that begin with a
-// checked ReadOK; see package xdr.
+// ReadOKView reads the fields of ReadOK from its encoding. Convert only bytes that
+// begin with a checked ReadOK; see package xdr.
 type ReadOKView []byte
 
 // EOF returns field eof.
@@ -75,8 +75,8 @@ func (v ReadOKView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that begin with a
-// checked ReadRes; see package xdr.
+// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that
+// begin with a checked ReadRes; see package xdr.
 type ReadResView []byte
 
 // Status returns the discriminant.

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// MappingView reads the fields of Mapping from its encoding. Convert only bytes that begin with a
-// checked Mapping; see package xdr.
+// MappingView reads the fields of Mapping from its encoding. Convert only bytes that
+// begin with a checked Mapping; see package xdr.
 type MappingView []byte
 
 // Prog returns field r_prog.

@@ -5,8 +5,8 @@ package perf
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 
-// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that begin with a
-// checked WriteArgs; see package xdr.
+// WriteArgsView reads the fields of WriteArgs from its encoding. Convert only bytes that
+// begin with a checked WriteArgs; see package xdr.
 type WriteArgsView []byte
 
 // Check returns field check.
@@ -19,8 +19,8 @@ func (v WriteArgsView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that begin with a
-// checked WriteRes; see package xdr.
+// WriteResView reads the fields of WriteRes from its encoding. Convert only bytes that
+// begin with a checked WriteRes; see package xdr.
 type WriteResView []byte
 
 // Count returns field count.
@@ -33,8 +33,8 @@ func (v WriteResView) Good() bool {
 	return codec.Uint32(v, 4) != 0
 }
 
-// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that begin with a
-// checked ReadArgs; see package xdr.
+// ReadArgsView reads the fields of ReadArgs from its encoding. Convert only bytes that
+// begin with a checked ReadArgs; see package xdr.
 type ReadArgsView []byte
 
 // Count returns field count.
@@ -47,8 +47,8 @@ func (v ReadArgsView) Seed() uint32 {
 	return codec.Uint32(v, 4)
 }
 
-// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that begin with a
-// checked ReadRes; see package xdr.
+// ReadResView reads the fields of ReadRes from its encoding. Convert only bytes that
+// begin with a checked ReadRes; see package xdr.
 type ReadResView []byte
 
 // Data returns field data.

@@ -28,15 +28,15 @@ func TestNarrow(t *testing.T) {
 	}
 	var got []string
 	for _, l := range strings.Split(string(files[0].Content), "\n") {
-		if strings.Contains(l, "in the text: 32 bits, which C cuts off") {
+		if strings.Contains(l, "in the source; Go keeps all 32 bits") {
 			got = append(got, strings.Join(strings.Fields(l), " "))
 		}
 	}
 	want := []string{
-		"// unsigned short in the text: 32 bits, which C cuts off",
-		"A int32 // tail; short in the text: 32 bits, which C cuts off",
-		"B []uint32 // u_char in the text: 32 bits, which C cuts off",
-		"E [2]int32 // int16_t in the text: 32 bits, which C cuts off",
+		"// unsigned short in the source; Go keeps all 32 bits",
+		"A int32 // tail; short in the source; Go keeps all 32 bits",
+		"B []uint32 // u_char in the source; Go keeps all 32 bits",
+		"E [2]int32 // int16_t in the source; Go keeps all 32 bits",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

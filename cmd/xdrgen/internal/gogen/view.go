@@ -27,8 +27,8 @@ func (g *gen) view(d *ir.Decl) {
 		return
 	}
 	name, of := g.names.view[d], g.names.decl[d]
-	g.v.Commentf("// %s reads the fields of %s from its encoding. Convert only bytes that begin with a", name, of)
-	g.v.Commentf("// checked %s; see package xdr.", of)
+	g.v.Commentf("// %s reads the fields of %s from its encoding. Convert only bytes that", name, of)
+	g.v.Commentf("// begin with a checked %s; see package xdr.", of)
 	g.v.Type().Id(name).Index().Byte()
 	if d.Kind == ir.Union {
 		g.viewUnion(d)
