@@ -136,7 +136,7 @@ sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 mutants: ## make known mistakes, one at a time, and require that a test fails (ONLY=part of a name or file)
 	$(GO) run ./internal/mutants $(if $(ONLY),-only '$(ONLY)')
 
-fuzz: ## run each fuzz target for FUZZTIME, and warn about those that hardly ran (ONLY=part of folder and name)
+fuzz: ## run each fuzz target for FUZZTIME, and warn about those with few executions (ONLY=part of folder and name)
 	$(GO) run ./internal/fuzzrun -time $(FUZZTIME) $(if $(ONLY),-only '$(ONLY)')
 
 lint: ## run gofumpt and staticcheck at the versions of tools.mod

@@ -1,6 +1,5 @@
-// Package corpus finds the folder of interface files and protocol documents
-// that some tests read. It is not part of the module: tests that want it skip,
-// and say so, where it is not.
+// Package corpus finds the folder of interface files and protocol documents that some tests read.
+// The folder is not part of the module: without it, these tests skip with a message.
 package corpus
 
 import (
@@ -8,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// Env names the environment variable that says where the corpus is. A relative
-// path counts from the module's root, so that it means the same in every test.
+// Env is the environment variable that names the corpus folder. A relative path starts at the
+// module's root, so that it means the same in every test.
 const Env = "CORPUS"
 
-// defaultDir is where it is looked for otherwise, from the module's root.
+// defaultDir is the folder if Env is not set, from the module's root.
 const defaultDir = "../shared/corpus"
 
 // TB is the part of testing.TB that Dir uses.
@@ -23,7 +22,7 @@ type TB interface {
 }
 
 // Dir returns the corpus folder as an absolute path. It skips the test if there
-// is none, and fails it if CORPUS names something that is no folder.
+// is none, and fails it if CORPUS does not name a folder.
 func Dir(t TB) string {
 	t.Helper()
 	wd, err := os.Getwd()
@@ -34,7 +33,7 @@ func Dir(t TB) string {
 	return dir(t, wd, os.Getenv(Env))
 }
 
-// dir is Dir for a test that runs in wd with the variable's value env.
+// dir is Dir for a test in folder wd, with env as the value of Env.
 func dir(t TB, wd, env string) string {
 	t.Helper()
 	name := env
@@ -53,7 +52,7 @@ func dir(t TB, wd, env string) string {
 		return name
 	}
 	if env != "" {
-		t.Fatalf("corpus: %s=%s, but %s is no folder", Env, env, name)
+		t.Fatalf("corpus: %s=%s, but %s is not a folder", Env, env, name)
 		return ""
 	}
 	t.Skipf("corpus: no folder %s; set %s=DIR to a corpus to run this test", defaultDir, Env)

@@ -35,7 +35,7 @@ func TestDir(t *testing.T) {
 		{name: "relative to the module", wd: "mod/a", env: "../other", want: "other"},
 		{name: "absent", wd: "lone/mod", skip: "set CORPUS=DIR"},
 		{name: "named and absent", wd: "mod", env: "nowhere", fatal: "CORPUS=nowhere"},
-		{name: "named and a file", wd: "mod", env: "../file", fatal: "is no folder"},
+		{name: "named and a file", wd: "mod", env: "../file", fatal: "is not a folder"},
 		{name: "outside a module", wd: "other", fatal: "no go.mod"},
 	}
 	for _, tt := range tests {

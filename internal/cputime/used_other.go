@@ -4,5 +4,5 @@ package cputime
 
 import "time"
 
-// Used returns 0: the system's processor time is read on Unix only.
+// Used returns 0: it reads the processor time on Unix only.
 func Used() time.Duration { return 0 }

@@ -41,7 +41,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestOwnTargets: the targets that are not generated are among those of the module.
+// TestOwnTargets checks that targets finds the hand-written targets of the module.
 func TestOwnTargets(t *testing.T) {
 	all, err := targets("../..")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestExecutions(t *testing.T) {
 	}
 }
 
-// Go's own deadline at the end of the time is no failure of the target; an input that fails is.
+// The go command's own deadline is no failure of the target; an input that fails is one.
 func TestTimeOver(t *testing.T) {
 	const deadline = "fuzz: elapsed: 2s, execs: 37 (17/sec), new interesting: 0 (total: 1)\n--- FAIL: FuzzSlow (2.21s)\n    context deadline exceeded\nFAIL\nexit status 1\n"
 	const found = "--- FAIL: FuzzFails (0.02s)\n    --- FAIL: FuzzFails (0.00s)\n        a_test.go:13: context deadline exceeded\n\n    Failing input written to testdata/fuzz/FuzzFails/1\nFAIL\n"
@@ -76,8 +76,8 @@ func TestTimeOver(t *testing.T) {
 	}
 }
 
-// TestRun: a target that fails is named and keeps its input, one that hardly ran
-// is warned of, and the targets behind a failure run all the same.
+// TestRun checks that a target that fails is named and keeps its input, that there is a warning
+// about a target with few executions, and that the targets after a failure run too.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
@@ -97,7 +97,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"found it", "fuzzrun: failed: a FuzzFails\n", "fuzzrun: failed: c FuzzBuild\n",
-		"fuzzrun: warning: hardly ran: b FuzzSlow: ", "executions  d FuzzFine\n", "fuzzrun: 4 targets, 2 failed, ",
+		"fuzzrun: warning: few executions: b FuzzSlow: ", "executions  d FuzzFine\n", "fuzzrun: 4 targets, 2 failed, ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s%s", want, &out, &errs)

@@ -1,5 +1,5 @@
-// Command fuzzrun runs every fuzz target of the module, one after the other.
-// It warns about targets that hardly ran, since such a target proves nothing.
+// Command fuzzrun runs every fuzz target of the module, one after the other. It warns about targets
+// with few executions, which prove nothing.
 //
 //	go run ./internal/fuzzrun -time 10s -only 'xdrgen.*Compile'
 //
@@ -29,7 +29,7 @@ func main() {
 	os.Exit(run(".", os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// settings are the flags.
+// settings holds the values of the flags.
 type settings struct {
 	time     time.Duration
 	minimize string
@@ -41,13 +41,13 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	var s settings
 	fs := flag.NewFlagSet("fuzzrun", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	fs.DurationVar(&s.time, "time", 10*time.Second, "how long each target runs")
+	fs.DurationVar(&s.time, "time", 10*time.Second, "`duration` of each target")
 	fs.StringVar(&s.minimize, "minimize", "10x", "limit on minimising one input, in the form of go test -fuzzminimizetime")
-	fs.Float64Var(&s.floor, "floor", 50, "warn about a target with fewer executions per second")
-	only := fs.String("only", "", "run the targets whose `folder and name` match the regular expression")
+	fs.Float64Var(&s.floor, "floor", 50, "warn about targets with fewer executions per second than `this`")
+	only := fs.String("only", "", "run only the targets whose `folder and name` match this regular expression")
 	err := fs.Parse(args)
 	if err == nil && fs.NArg() > 0 {
-		err = fmt.Errorf("no arguments expected, found %q", fs.Args())
+		err = fmt.Errorf("found arguments %q, expected none", fs.Args())
 	}
 	if err == nil {
 		s.only, err = regexp.Compile(*only)
@@ -55,8 +55,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	return s, err
 }
 
-// timeOver matches the output of a target that failed only because its time was over while its workers were busy: the
-// go command sometimes reports its own deadline as a failure (https://go.dev/issue/75804). No input failed then.
+// timeOver matches the output of a target that failed only because its time ended while its workers
+// were busy: the go command sometimes reports its own deadline as a failure
+// (https://go.dev/issue/75804). No input failed in this case.
 var timeOver = regexp.MustCompile(`(?m)^--- FAIL: Fuzz\w+ \([0-9.]+s\)\n    context deadline exceeded\nFAIL$`)
 
 // run returns the exit code.
@@ -90,15 +91,15 @@ func run(root string, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	for _, line := range slow {
-		fmt.Fprintf(stdout, "fuzzrun: warning: hardly ran: %s\n", line)
+		fmt.Fprintf(stdout, "fuzzrun: warning: few executions: %s\n", line)
 	}
 	for _, name := range failed {
 		fmt.Fprintf(stdout, "fuzzrun: failed: %s\n", name)
 	}
-	fmt.Fprintf(stdout, "fuzzrun: %d targets, %d failed, %d hardly ran\n", ran, len(failed), len(slow))
+	fmt.Fprintf(stdout, "fuzzrun: %d targets, %d failed, %d with few executions\n", ran, len(failed), len(slow))
 	switch {
 	case ran == 0:
-		fmt.Fprintln(stderr, "fuzzrun: no target matches")
+		fmt.Fprintln(stderr, "fuzzrun: no target matches -only")
 		return 1
 	case len(failed) > 0:
 		return 1
@@ -106,7 +107,7 @@ func run(root string, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// fuzz runs one target and returns what the go command printed.
+// fuzz runs one target and returns the output of the go command.
 func (t target) fuzz(root string, s settings) ([]byte, error) {
 	cmd := exec.Command("go", "test", "-run=^$", "-fuzz=^"+t.name+"$",
 		"-fuzztime="+s.time.String(), "-fuzzminimizetime="+s.minimize, "./"+t.dir)

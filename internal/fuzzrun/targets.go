@@ -58,8 +58,7 @@ func targets(root string) ([]target, error) {
 	return out, err
 }
 
-// executions returns the last count that go test -fuzz printed; 0 if there is
-// none.
+// executions returns the last count of executions that go test -fuzz printed, or 0.
 func executions(out []byte) int {
 	all := progress.FindAllSubmatch(out, -1)
 	if len(all) == 0 {

@@ -16,7 +16,7 @@ const (
 // Diff returns the lines in which want and got differ, with three equal lines
 // around each place, "-" before lines of want and "+" before lines of got. It
 // returns "" for equal input. Blanks at the end of a line, and bytes that are
-// not printable, are shown quoted; a missing final newline is said in words.
+// not printable, are shown quoted; a missing final newline is described in words.
 func Diff(want, got []byte) string {
 	if bytes.Equal(want, got) {
 		return ""
@@ -55,8 +55,7 @@ type op struct {
 	line string
 }
 
-// near reports whether line i changes or stands within the context of one
-// that does.
+// near reports whether line i changes or is within the context of a line that does.
 func near(ops []op, i int) bool {
 	for j := max(0, i-context); j <= min(len(ops)-1, i+context); j++ {
 		if ops[j].kind != ' ' {
@@ -94,8 +93,8 @@ func appendOps(ops []op, kind byte, lines []string) []op {
 	return ops
 }
 
-// middle is the textbook longest common subsequence; lcs[i][j] is the length
-// for a[i:] and b[j:].
+// middle returns the edits by the textbook longest common subsequence. lcs[i][j] is its length for
+// a[i:] and b[j:].
 func middle(a, b []string) []op {
 	width := len(b) + 1
 	lcs := make([]int32, (len(a)+1)*width)
@@ -126,7 +125,7 @@ func middle(a, b []string) []op {
 	return appendOps(appendOps(ops, '-', a[i:]), '+', b[j:])
 }
 
-// noNewline is put in place of the final newline that a text lacks.
+// noNewline stands in a diff for the final newline that a text lacks.
 const noNewline = " (no newline at the end)"
 
 func splitLines(text []byte) []string {
@@ -140,8 +139,7 @@ func splitLines(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// visible returns the line as it is, or quoted where a reader would not see
-// what is in it.
+// visible returns the line, quoted if it has characters that a reader would not see.
 func visible(line string) string {
 	hidden := line != strings.TrimRight(line, " \t\r")
 	for _, r := range line {

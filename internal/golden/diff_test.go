@@ -55,8 +55,7 @@ func TestDiffLarge(t *testing.T) {
 	}
 }
 
-// Removing the added lines and the signs gives back the file; removing the
-// removed ones, the output.
+// Without the added lines and the signs, a diff is the file; without the removed lines, the output.
 func TestScriptRebuilds(t *testing.T) {
 	texts := []string{"", "a", "a b", "b a", "a b c d", "d c b a", "a x b y c", "x y", "a a a", "a a b a"}
 	for _, from := range texts {

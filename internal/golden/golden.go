@@ -1,9 +1,6 @@
-// Package golden compares what a test produced with a file that was reviewed
-// and committed.
-//
-// A run with -update (or GOLDEN_UPDATE=1) writes the files anew and fails all
-// the same: a refresh is a change to be read, not a way to make tests pass. The
-// next run without it says whether the reviewed files hold.
+// Package golden compares the output of a test with a file that was reviewed and committed. A run
+// with -update (or GOLDEN_UPDATE=1) rewrites the files and fails: the change has to be reviewed.
+// The next run without it compares with the rewritten files.
 //
 //	golden.Check(t, "testdata/ok/list.go.golden", out)
 package golden
@@ -64,9 +61,9 @@ func CheckString(t TB, path, got string) {
 	Check(t, path, []byte(got))
 }
 
-// Updating reports whether this run rewrites golden files: by the environment
-// variable where it is set (0 and false say no), else by the flag. Tests that keep a
-// folder of them use it to remove the ones that nothing produces any more.
+// Updating reports whether this run rewrites golden files: by the environment variable if it is set
+// (0 and false mean no), else by the flag. Tests with a folder of golden files use it to remove
+// those that are no longer produced.
 func Updating() bool {
 	if on := os.Getenv(updateEnv); on != "" {
 		return on != "0" && !strings.EqualFold(on, "false")

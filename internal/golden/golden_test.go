@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recorder is a TB that keeps what was reported.
+// recorder is a TB that keeps the errors reported.
 type recorder struct{ errors, fatals []string }
 
 func (r *recorder) Helper() {}

@@ -1,8 +1,7 @@
-// Package growth asserts how the cost of work grows with the size of its input.
+// Package growth checks that the cost of work grows no faster than the size of its input.
 //
-// It runs the work on inputs of n, 2n and 4n. Linear work costs four times as much at 4n
-// as at n, quadratic work sixteen times; the limits lie between. Times are never compared
-// with a constant.
+// It runs the work on inputs of n, 2n and 4n. Linear work costs four times as much at 4n as at n,
+// quadratic work sixteen times; the limits lie between. It compares no time with a constant.
 package growth
 
 import (
@@ -13,28 +12,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cputime"
 )
 
-// The most that a cost may grow from n to 4n. Output may grow a little more than the
-// input, because longer inputs have longer numbers in them.
+// The largest factor by which a cost may grow from n to 4n. Output may grow a little more than the
+// input, because longer inputs contain longer numbers.
 const (
 	mostOutput = 5.5
 	mostMemory = 6.5
 	mostTime   = 8
 )
 
-// What is below these limits at 4n is not compared: fixed costs and chance outweigh it.
+// A cost below these limits at 4n is not compared: fixed costs and noise dominate it.
 const (
 	leastOutput = 16 << 10
 	leastMemory = 2 << 20
 	leastTime   = 30 * time.Millisecond
 )
 
-// attempts is how often a size is measured at most. The least of the measurements counts.
+// attempts is the largest number of measurements of a size. The smallest one counts.
 const attempts = 4
 
 // Cost is the cost of one run.
 type Cost struct {
 	Output int           // bytes
-	Memory uint64        // bytes allocated by the process meanwhile
+	Memory uint64        // bytes allocated by the process during the run
 	Time   time.Duration // of the processor
 }
 
@@ -42,14 +41,14 @@ func (c Cost) String() string {
 	return fmt.Sprintf("%d bytes of output, %d bytes allocated, %v of processor time", c.Output, c.Memory, c.Time.Round(time.Millisecond))
 }
 
-// Costs are those of n, 2n and 4n.
+// Costs holds the costs at n, 2n and 4n.
 type Costs [3]Cost
 
 func (c Costs) String() string { return fmt.Sprintf("n: %v\n2n: %v\n4n: %v", c[0], c[1], c[2]) }
 
-// Linear measures work at n, 2n and 4n, and returns an error if some cost grows faster
-// than its input. The work gets ready for an input of the size that prepare is called
-// with, which is not measured, and returns the bytes that it puts out.
+// Linear measures work at n, 2n and 4n, and returns an error if some cost grows faster than its
+// input. prepare builds the input of a size, which is not measured, and returns the work, which
+// returns the number of bytes that it produced.
 func Linear(n int, prepare func(n int) (run func() int)) (Costs, error) {
 	var least Costs
 	var err error
@@ -80,8 +79,9 @@ func (c Costs) check() error {
 		{"allocated memory", float64(n.Memory), float64(n4.Memory), leastMemory, mostMemory},
 		{"processor time", float64(n.Time), float64(n4.Time), float64(leastTime), mostTime},
 	} {
-		// What is small at n is taken for a third of what counts at 4n, or chance would
-		// decide where the clock is coarse.
+		// A cost at n counts as at least a third of the limit at 4n; otherwise a coarse
+		// clock would make
+		// the quotient random.
 		small := max(x.small, x.least/3)
 		if x.big >= x.least && x.big > x.most*small {
 			return fmt.Errorf("%s grows %.1f times from n to 4n, expected %.1f at most\n%v", x.what, x.big/small, x.most, c)
@@ -91,7 +91,7 @@ func (c Costs) check() error {
 }
 
 func measure(run func() int) Cost {
-	runtime.GC() // garbage of the run before is not this one's
+	runtime.GC() // so that garbage of the previous run does not count
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := cputime.Used()

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cputime"
 )
 
-// sink keeps what the work under test makes.
+// sink keeps the memory that the work under test allocates.
 var sink []byte
 
 // TestLinear accepts work that grows with its input, and refuses work that grows with its
@@ -50,7 +50,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLinearPrepares: preparing the input is not measured.
+// TestLinearPrepares checks that preparing the input is not measured.
 func TestLinearPrepares(t *testing.T) {
 	_, err := Linear(1<<10, func(n int) func() int {
 		sink = make([]byte, n*n)

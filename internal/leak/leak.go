@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// modulePath marks the goroutines that are ours.
+// modulePath is in the stacks of goroutines of this module.
 const modulePath = "github.com/rpcrdma/rpcrdma/"
 
-// patience is how long goroutines get to end after the tests.
+// patience is the time that goroutines have to end after the tests.
 const patience = time.Second
 
-// Run runs the tests and gives the exit code: theirs, or 1 if they passed but
-// a goroutine that runs, or was started by, code of this module still lives
-// a second later. Its stack goes to standard error.
+// Run runs the tests and returns their exit code. If they passed, but a goroutine that runs code of
+// this module, or was started by it, has not ended a second later, Run returns 1 and writes its
+// stack to standard error.
 func Run(m interface{ Run() int }) int {
 	return run(m, modulePath, patience, os.Stderr)
 }
@@ -39,9 +39,9 @@ func run(m interface{ Run() int }, path string, wait time.Duration, out io.Write
 	return 1
 }
 
-// Wait looks for goroutines, other than the caller's own, whose stack names a
-// function below the import path, until there are none or the time is over. It
-// returns the stacks of those left.
+// Wait waits until there is no goroutine, other than the caller's, whose stack names a function
+// below the import path, or until atMost has passed. It returns the stacks of the goroutines that
+// are left.
 func Wait(path string, atMost time.Duration) []string {
 	deadline := time.Now().Add(atMost)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -53,8 +53,8 @@ func Wait(path string, atMost time.Duration) []string {
 	}
 }
 
-// Goroutines gives the stacks of all goroutines but the caller's that name a
-// function below the import path.
+// Goroutines returns the stacks that name a function below the import path, of all goroutines but
+// the caller's.
 func Goroutines(path string) []string {
 	buf := make([]byte, 64<<10)
 	for {

@@ -13,15 +13,15 @@ type fakeTests int
 
 func (f fakeTests) Run() int { return int(f) }
 
-// holdOpen is what leaks here.
+// holdOpen is the function of the goroutine that leaks.
 func holdOpen(started, stop, done chan struct{}) {
 	defer close(done)
 	close(started)
 	<-stop
 }
 
-// leakOne starts it and returns when it runs: before that its stack need not
-// name it.
+// leakOne starts a goroutine that leaks, and returns when it runs: before, its stack may not name
+// holdOpen.
 func leakOne(stop, done chan struct{}) {
 	started := make(chan struct{})
 	go holdOpen(started, stop, done)

@@ -2,7 +2,8 @@ package main
 
 var xdrTests = []string{"runtime/xdr", "runtime/xdr/codec", "runtime/oncrpc", "gen/rpcrdma1", "cmd/xdrgen/internal/gogen"}
 
-// codecMutants are in the decoder and its limits. Generated code shows some of them, so its tests come along.
+// codecMutants are in the decoder and its limits. Generated code shows some of them, so its tests
+// come along.
 var codecMutants = []mutant{
 	{"items out of line are not in the budget", "runtime/xdr/ddp.go", "			d.Outside += uint64(len(it.Data))\n", "			_ = it\n", xdrTests},
 	{"items that are in the input count twice in the budget", "runtime/xdr/ddp.go", "	if !p.InStream {\n", "	if true {\n", xdrTests},

@@ -1,15 +1,15 @@
-// Mutants tests the tests: it makes known mistakes, one at a time, and demands that some test fails. Nothing in the tree
-// is written: the go command lays the changed file over the real one.
+// Command mutants tests the tests: it makes known mistakes, one at a time, and expects a test to
+// fail. It does not write to the tree: the go command reads the changed file in place of the
+// original (-overlay).
 //
 //	go run ./internal/mutants            all of them, for many minutes
 //	go run ./internal/mutants -only NAME those whose names, or whose files, have NAME in them
 //	go run ./internal/mutants -list      their names, files and tests
 //
-// First the tests run without any mutant. Where one fails, a mutant would be killed by a test that fails anyway, so the
-// command ends with 2.
-//
-// A mutant that no test kills is a hole in the tests, and makes the command exit with 1. One that only makes a test hang
-// is killed too, but late, and without a word about what is wrong: it is named, so that a test may be given one.
+// First it runs the tests without a mutant. If one fails, the exit code is 2: every mutant would
+// seem killed by it. A mutant that no test kills is a gap in the tests: the exit code is 1. A
+// mutant that only makes a test hang counts as killed, but late and without a message, so the
+// command names it: add a test that fails.
 package main
 
 import (
@@ -25,9 +25,9 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "`part` of the names or files of those to try")
-	limit := flag.Duration("timeout", 2*time.Minute, "`time` for the tests of a package over a mutant; four times that without one")
-	list := flag.Bool("list", false, "print the mutants and the packages whose tests look for them")
+	only := flag.String("only", "", "try the mutants with this `part` in their name or file")
+	limit := flag.Duration("timeout", 2*time.Minute, "time `limit` of the tests of a package with a mutant; without one it is four times as long")
+	list := flag.Bool("list", false, "print the mutants and the packages whose tests run for them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -51,15 +51,16 @@ func choose(all []mutant, part string) (chosen []mutant) {
 	return chosen
 }
 
-// campaign runs the tests without mutants and then over each, says how each ends, and returns the exit code.
+// campaign runs the tests without mutants and then with each, prints the results, and returns the
+// exit code.
 func campaign(ctx context.Context, w io.Writer, root string, list []mutant, limit time.Duration) int {
-	fmt.Fprintf(w, "%d mutants; first their tests as they are\n", len(list))
+	fmt.Fprintf(w, "%d mutants; first the tests without one\n", len(list))
 	for _, pkg := range packages(list) {
 		start := time.Now()
 		r, out := runTests(ctx, root, "", pkg, 4*limit)
 		fmt.Fprintf(w, "%-60s %v (%v)\n", pkg, r, since(start))
 		if r != passes {
-			fmt.Fprintf(w, "%s\nthe tests of %s fail without a mutant: they would count every mutant as killed\n", out, pkg)
+			fmt.Fprintf(w, "%s\nthe tests of %s fail without a mutant, so that every mutant would count as killed: mend them first\n", out, pkg)
 			return 2
 		}
 	}
@@ -88,7 +89,7 @@ func campaign(ctx context.Context, w io.Writer, root string, list []mutant, limi
 	return 0
 }
 
-// packages returns the packages whose tests look for the mutants, each once.
+// packages returns the packages whose tests run for the mutants, each once.
 func packages(list []mutant) (all []string) {
 	for _, m := range list {
 		for _, pkg := range m.tests {

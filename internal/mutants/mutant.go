@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// mutant is a mistake: old, which the file has once, becomes new.
+// mutant is a mistake: it replaces old, which the file contains once, by new.
 type mutant struct {
 	name, file string
 	old, new   string
@@ -23,9 +23,9 @@ type result uint8
 
 const (
 	passes  result = iota // with a mutant: it lives
-	fails                 // a test saw it
-	hangs                 // a test waits for what does not come
-	unbuilt               // there was nothing to run
+	fails                 // a test failed
+	hangs                 // a test did not end in time
+	unbuilt               // the tests did not compile
 )
 
 func (r result) String() string {
@@ -39,12 +39,12 @@ func (m *mutant) mutate(root string) ([]byte, error) {
 		return nil, err
 	}
 	if n := bytes.Count(b, []byte(m.old)); n != 1 {
-		return nil, fmt.Errorf("%s has %d times what it changes, must be once: bring it up to date", m.file, n)
+		return nil, fmt.Errorf("%s contains the text to replace %d times, expected once: update the mutant", m.file, n)
 	}
 	return bytes.Replace(b, []byte(m.old), []byte(m.new), 1), nil
 }
 
-// try runs tests over the changed file, and names the package that failed.
+// try runs the tests with the changed file. It returns the package whose tests failed.
 func (m *mutant) try(ctx context.Context, root string, limit time.Duration) (result, string, error) {
 	overlay, remove, err := m.overlay(root)
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *mutant) try(ctx context.Context, root string, limit time.Duration) (res
 	return passes, "", nil
 }
 
-// overlay writes the changed file, and the list that lays it over the real one.
+// overlay writes the changed file, and the list for the go command's -overlay.
 func (m *mutant) overlay(root string) (list string, remove func(), err error) {
 	changed, err := m.mutate(root)
 	if err != nil {
@@ -97,8 +97,8 @@ func (m *mutant) overlay(root string) (list string, remove func(), err error) {
 func runTests(ctx context.Context, root, overlay, pkg string, limit time.Duration) (result, []byte) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count", "1", "-short", "-failfast", "-vet=off", "-timeout", limit.String(), "./"+pkg)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "PATIENCE="+(limit/4).String()) // of rdmaio's tests: those that hang are to say so
-	if overlay != "" {                                             // by the environment, for the go commands that tests run
+	cmd.Env = append(os.Environ(), "PATIENCE="+(limit/4).String()) // read by tests of rdmaio, so that those that hang report it
+	if overlay != "" {                                             // in the environment, for the go commands that tests run
 		cmd.Env = append(cmd.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 	}
 	out, err := cmd.CombinedOutput()

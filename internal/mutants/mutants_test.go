@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Every mutant changes what is there, once, and something. Whether it is killed takes minutes: make mutants.
+// Every mutant finds its text once, and changes it. Whether tests kill it takes minutes: make
+// mutants.
 func TestMutantsApply(t *testing.T) {
 	names := make(map[string]bool)
 	for _, m := range mutants {
@@ -29,7 +30,7 @@ func TestMutantsApply(t *testing.T) {
 	}
 }
 
-// module makes a module of one package, whose test wants that f returns 1.
+// module makes a module of one package, whose test expects that f returns 1.
 func module(t *testing.T, f string) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -49,8 +50,8 @@ func module(t *testing.T, f string) (root string) {
 	return root
 }
 
-// A mistake is found, a change that is none is not, and one that does not compile is neither; one that hangs is told
-// from one that fails. Tests that fail without a mutant end it all.
+// A mistake is killed, and a change without effect lives. Mutants that do not compile, and mutants
+// that hang, are reported as such. Tests that fail without a mutant end the campaign.
 func TestCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")

@@ -1,13 +1,12 @@
-// Command testrun runs go test and says at the end what a plain run hides:
-// which tests skipped, and why. Its arguments are those of go test; its exit
-// code is 0 only if every test passed or skipped.
+// Command testrun runs go test and prints at the end which tests skipped, and why, which go test
+// does not. Its arguments are those of go test; its exit code is 0 only if every test passed or
+// skipped.
 //
 //	go run ./internal/testrun -race ./...
 //
-// Packages print one line each as they finish, failed tests their whole output.
-//
-// With -race it leaves out the packages in which there is nothing to race, by
-// internal/archtest's table, and says so: to test them is for a run without.
+// Packages print one line each as they finish, failed tests their whole output. With -race it
+// leaves out the packages that start no goroutine, by internal/archtest's table, and lists them: a
+// run without -race tests them.
 package main
 
 import (
@@ -43,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	readErr := s.read(out)
 	if readErr != nil {
 		fmt.Fprintln(stderr, "testrun: output of go test -json:", readErr)
-		_, _ = io.Copy(io.Discard, out) // so that go test can end; its result is bad already
+		_, _ = io.Copy(io.Discard, out) // so that go test can end; the run has failed anyway
 	}
 	waitErr := cmd.Wait()
 	s.finish(args)

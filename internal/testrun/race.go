@@ -10,12 +10,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/archtest"
 )
 
-// everything is the pattern that withRaces narrows. Whoever names packages gets
-// those.
+// everything is the pattern that withRaces narrows. Packages named otherwise are all tested.
 const everything = "./..."
 
-// withRaces returns the arguments for go test: with the race detector, and all
-// packages asked for, those that may have a race; it says what it leaves out.
+// withRaces returns the arguments for go test. If args have the race detector and everything, it
+// replaces everything by the packages that may have a race, and prints the others.
 func withRaces(args []string, stdout io.Writer) ([]string, error) {
 	at := slices.Index(args, everything)
 	if at < 0 || !slices.Contains(args, "-race") {
@@ -35,6 +34,6 @@ func withRaces(args []string, stdout io.Writer) ([]string, error) {
 			raced = append(raced, pkg)
 		}
 	}
-	fmt.Fprintf(stdout, "without the race detector, for they start no goroutine: %s\n", strings.Join(left, " "))
+	fmt.Fprintf(stdout, "left out with the race detector, because they start no goroutine: %s\n", strings.Join(left, " "))
 	return slices.Replace(slices.Clone(args), at, at+1, raced...), nil
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// With the race detector all packages but the sequential ones are tested, and
-// what is left out is said; without it, or for packages named, all are.
+// With the race detector, testrun tests all packages but the sequential ones, and lists those.
+// Without it, or for packages named, it tests all.
 func TestWithRaces(t *testing.T) {
 	const module = "github.com/rpcrdma/rpcrdma/"
 	t.Chdir("../..")

@@ -21,10 +21,10 @@ type event struct {
 // test names a test of a package; name is empty for the package itself.
 type test struct{ pkg, name string }
 
-// summary gathers events and prints as it goes.
+// summary collects the events of a run, and prints the results of packages as they finish.
 type summary struct {
 	w       io.Writer
-	output  map[test][]string // lines of what still runs
+	output  map[test][]string // output of tests that still run
 	skipped map[string][]test // by reason
 	passed  int
 	fails   int
@@ -36,7 +36,7 @@ func newSummary(w io.Writer) *summary {
 	return &summary{w: w, output: make(map[test][]string), skipped: make(map[string][]test)}
 }
 
-// read takes events until the stream ends.
+// read reads events until the stream ends.
 func (s *summary) read(r io.Reader) error {
 	dec := json.NewDecoder(r)
 	for {
@@ -114,7 +114,7 @@ func (s *summary) open(pkg string) []test {
 	return tests
 }
 
-// print writes the output of a test, without the marks of progress.
+// print writes the output of a test, without lines of progress.
 func (s *summary) print(t test) {
 	for _, line := range s.output[t] {
 		if !strings.HasPrefix(line, "=== ") {
@@ -124,7 +124,7 @@ func (s *summary) print(t test) {
 	delete(s.output, t)
 }
 
-// skipReason returns what the test logged before it skipped, without the place.
+// skipReason returns the message of the skip, without file and line.
 func skipReason(output []string) string {
 	reason := ""
 	for _, line := range output {
@@ -147,7 +147,7 @@ func skipReason(output []string) string {
 
 func (s *summary) failed() bool { return s.fails != 0 || s.pkgs+s.untried == 0 }
 
-// maxNames is how many skipped tests are named for one reason.
+// maxNames is the number of skipped tests that are named for one reason.
 const maxNames = 8
 
 // finish prints the closing lines.

@@ -106,7 +106,7 @@ func TestReadMalformed(t *testing.T) {
 	}
 }
 
-// The exit code is that of the tests, seen with a real go test.
+// The exit code of a real go test is passed on.
 func TestRun(t *testing.T) {
 	tests := []struct {
 		name, body string

@@ -1,7 +1,9 @@
-// Package witness finds the programs of others that tests compare this project with: Wireshark, rpcgen, shells, qemu.
+// Package witness finds programs of other projects that tests compare this project with: Wireshark,
+// rpcgen, shells, qemu.
 //
-// A test that lacks one skips, so the tests pass on a machine with Go, git and make alone. A run that sets the
-// environment variable WITNESSES=required, as continuous integration does, fails such a test instead.
+// A test whose program is missing skips, so the tests pass on a machine with Go, git and make
+// alone. A run that sets the environment variable WITNESSES=required, as continuous integration
+// does, fails such a test instead.
 package witness
 
 import (
@@ -10,13 +12,13 @@ import (
 	"testing"
 )
 
-// Env is the environment variable that makes a missing witness an error. Its one value with a meaning is Required.
+// Env is the environment variable that makes a missing program an error, if its value is Required.
 const (
 	Env      = "WITNESSES"
 	Required = "required"
 )
 
-// debian gives the Debian package of each program.
+// debian maps programs to their Debian packages.
 var debian = map[string]string{
 	"bash":                "bash",
 	"cc":                  "gcc",
@@ -38,8 +40,9 @@ var debian = map[string]string{
 	"zsh":                 "zsh",
 }
 
-// Program returns the path of a program. Where it is not installed, Program skips the test, or fails it if witnesses
-// are required. It panics for a program that its table of Debian packages lacks.
+// Program returns the path of a program. If the program is not installed, Program skips the test,
+// or fails it if Env is Required. It panics for a program that is not in the table of Debian
+// packages.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	pkg, ok := debian[name]
@@ -56,8 +59,8 @@ func Program(tb testing.TB, name string) string {
 // tirpc is the folder of libtirpc's headers.
 const tirpc = "/usr/include/tirpc"
 
-// Libtirpc returns the folder of libtirpc's headers, for the C compiler's -I. Where they are not installed, it does as
-// Program does.
+// Libtirpc returns the folder of libtirpc's headers, for the C compiler's -I. If they are not
+// installed, it skips or fails the test as Program does.
 func Libtirpc(tb testing.TB) string {
 	tb.Helper()
 	if _, err := os.Stat(tirpc + "/rpc/rpc.h"); err != nil {
@@ -70,7 +73,7 @@ func missing(tb testing.TB, name, pkg string) {
 	tb.Helper()
 	const text = "%s is not installed (Debian package %s)"
 	if os.Getenv(Env) == Required {
-		tb.Fatalf(text+", and "+Env+"="+Required+" demands it", name, pkg)
+		tb.Fatalf(text+", and "+Env+"="+Required+" requires it", name, pkg)
 	}
 	tb.Skipf(text, name, pkg)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// A missing program skips the test, or fails it where witnesses are required.
+// A missing program skips the test, or fails it if Env is Required.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, tt := range []struct{ env, want string }{
 		{"", "skip: tshark is not installed (Debian package tshark)"},
-		{witness.Required, "fatal: tshark is not installed (Debian package tshark), and WITNESSES=required demands it"},
+		{witness.Required, "fatal: tshark is not installed (Debian package tshark), and WITNESSES=required requires it"},
 	} {
 		t.Setenv(witness.Env, tt.env)
 		rec := &recorder{TB: t}
@@ -33,7 +33,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// recorder keeps how a test would have ended.
+// recorder keeps the result that a test would have.
 type recorder struct {
 	testing.TB
 	got string
@@ -51,7 +51,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// A program that is there is found by its path.
+// An installed program is found.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "sed"), []byte("#!/bin/sh\n"), 0o777); err != nil {
@@ -63,7 +63,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Tests look for programs with this package only, so that no run with WITNESSES=required skips one silently.
+// Tests find programs through this package only, so that no run with WITNESSES=required skips one
+// silently.
 func TestNoOtherLookups(t *testing.T) {
 	const root = "../.."
 	seen := 0

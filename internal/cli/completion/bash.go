@@ -70,7 +70,7 @@ complete -F _%s %[2]s
 	return b.String()
 }
 
-// bashValues completes what follows a flag.
+// bashValues returns the cases that complete the values of flags.
 func (t *Tool) bashValues(flags []Flag) string {
 	var b strings.Builder
 	for _, f := range flags {

@@ -1,5 +1,6 @@
-// Package completion writes the scripts by which shells complete the command lines of a tool. What there is to complete
-// comes from the parser's own model, so that no flag is left out, and from the tool's help.
+// Package completion writes completion scripts for shells. It takes the commands and flags of a
+// tool from the parser's own model, so that no flag is left out, and their descriptions from the
+// tool's help.
 package completion
 
 import (
@@ -13,45 +14,45 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// Shells are those that Script knows.
+// Shells lists the shells that Script supports.
 var Shells = []string{"bash", "zsh", "fish"}
 
-// Tool is what a script knows of a tool.
+// Tool describes a tool to a script.
 type Tool struct {
 	Name     string
-	Suffix   string // of the files that are the tool's own, or ""
+	Suffix   string // of the tool's own files; may be empty
 	Commands []Command
 }
 
-// Command is what a script knows of a command.
+// Command describes a command to a script.
 type Command struct {
 	Name     string
 	Help     string // one line
 	Flags    []Flag
-	Args     []string // the words that its arguments can be, where they are none of Operands
+	Args     []string // possible words of its arguments, with Words
 	Operands Operands
 }
 
-// Operands are what the arguments of a command are.
+// Operands is the kind of a command's arguments.
 type Operands int
 
 // The kinds of operands.
 const (
-	Words    Operands = iota // Args, or nothing that is known
+	Words    Operands = iota // the words of Command.Args
 	OwnFiles                 // files with the tool's suffix
 	AnyFiles
 	Hosts
 )
 
-// Flag is what a script knows of a flag.
+// Flag describes a flag to a script.
 type Flag struct {
-	Name   string // as it is written, with its dash
-	Long   string // as the parser knows it
+	Name   string // as the user writes it, with its dash
+	Long   string // its name in the parser
 	Kind   Kind
 	Values []string // of OneOf
 }
 
-// Kind says what follows a flag.
+// Kind is the kind of a flag's value.
 type Kind int
 
 // The kinds of values.
@@ -61,12 +62,12 @@ const (
 	OneOf // Values
 	Folder
 	File
-	Asked // what the tool prints for: completion -types, and its own files on the command line
+	Asked // lines that the tool prints for "completion -types FILE..."
 )
 
-// Commands takes the commands with their flags from the parser's model. The main help has a line for each command, which
-// begins with two spaces and the name. The flags are in the order of their names; what follows them is known as far as the
-// model has it.
+// Commands returns the commands of the parser's model with their flags. The main help must have a
+// line for each command that begins with two spaces and the name. The flags are sorted by name;
+// their kinds are those that the model has.
 func Commands(app *kong.Application, mainHelp string) []Command {
 	var out []Command
 	for _, n := range app.Children {
@@ -90,12 +91,12 @@ func Commands(app *kong.Application, mainHelp string) []Command {
 	return out
 }
 
-// Has reports whether the command has a flag, by its name as it is written.
+// Has reports whether the command has a flag of this Name.
 func (c *Command) Has(name string) bool {
 	return slices.ContainsFunc(c.Flags, func(f Flag) bool { return f.Name == name })
 }
 
-// asks reports whether the tool is asked for the values of a flag.
+// asks reports whether some flag has the kind Asked.
 func (t *Tool) asks() bool {
 	return slices.ContainsFunc(t.Commands, func(c Command) bool {
 		return slices.ContainsFunc(c.Flags, func(f Flag) bool { return f.Kind == Asked })
@@ -115,5 +116,5 @@ func (t *Tool) Script(shell string) (string, error) {
 	return "", fmt.Errorf("no script for %q, only for %s", shell, strings.Join(Shells, ", "))
 }
 
-// Quote puts a word into single quotes, for bash and zsh.
+// Quote returns a word in single quotes, for bash and zsh.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

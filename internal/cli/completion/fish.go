@@ -52,7 +52,7 @@ end
 	return b.String()
 }
 
-// fishValue completes what follows a flag.
+// fishValue returns the arguments of complete for the value of a flag.
 func (t *Tool) fishValue(f Flag) string {
 	switch f.Kind {
 	case OneOf:
@@ -69,7 +69,7 @@ func (t *Tool) fishValue(f Flag) string {
 	return ""
 }
 
-// QuoteFish puts a word into single quotes, for fish.
+// QuoteFish returns a word in single quotes, for fish.
 func QuoteFish(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

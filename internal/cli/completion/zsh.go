@@ -54,7 +54,7 @@ fi
 	return b.String()
 }
 
-// zshValue completes what follows a flag.
+// zshValue returns the action that completes the value of a flag.
 func (t *Tool) zshValue(f Flag) string {
 	switch f.Kind {
 	case OneOf:

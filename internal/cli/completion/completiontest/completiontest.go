@@ -1,4 +1,4 @@
-// Package completiontest runs completion scripts in the shells that they are for. A test skips where its shell is not
+// Package completiontest runs completion scripts in their shells. A test skips if its shell is not
 // installed.
 package completiontest
 
@@ -17,14 +17,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// Case is a command line whose last word is under way.
+// Case is a command line whose last word is to be completed.
 type Case struct {
 	Line string
-	Want []string // all of them are completions of the word
-	Not  string   // which is none
+	Want []string // completions that must be among those offered
+	Not  string   // a completion that must not be
 }
 
-// Bash holds a script for bash against the cases, in the current folder.
+// Bash checks a script for bash with the cases, in the current folder.
 func Bash(t *testing.T, tool, script string, cases []Case) {
 	t.Helper()
 	bash, file := shell(t, "bash", script)
@@ -38,7 +38,7 @@ func Bash(t *testing.T, tool, script string, cases []Case) {
 	}
 }
 
-// Fish holds a script for fish against the cases, in the current folder.
+// Fish checks a script for fish with the cases, in the current folder.
 func Fish(t *testing.T, script string, cases []Case) {
 	t.Helper()
 	fish, file := shell(t, "fish", script)
@@ -47,8 +47,8 @@ func Fish(t *testing.T, script string, cases []Case) {
 	}
 }
 
-// Zsh holds a script for zsh against the cases, in the current folder: an interactive zsh in a pseudo-terminal, with
-// zsh's own completion system, gets the line and a tab.
+// Zsh checks a script for zsh with the cases, in the current folder. It types each line and a tab
+// into an interactive zsh, in a pseudo-terminal, with zsh's own completion system.
 func Zsh(t *testing.T, script string, cases []Case) {
 	t.Helper()
 	zsh, file := shell(t, "zsh", script)
@@ -65,15 +65,15 @@ func Zsh(t *testing.T, script string, cases []Case) {
 	out, err := exec.CommandContext(ctx, zsh, args...).CombinedOutput()
 	replies := strings.Split(string(out), "end of matches\n")
 	if err != nil || len(replies) != len(cases)+1 {
-		t.Fatalf("%v, %d replies to %d lines\n%s", err, len(replies)-1, len(cases), out)
+		t.Fatalf("zsh: %v, found %d replies, expected %d\n%s", err, len(replies)-1, len(cases), out)
 	}
 	for i, c := range cases {
 		c.checkLines(t, replies[i])
 	}
 }
 
-// zshDriver starts a zsh in a pseudo-terminal and has it source $1. Then it types each further argument, a tab, and a
-// key that clears the line.
+// zshDriver starts a zsh in a pseudo-terminal and has it source $1. Then it types each further
+// argument, a tab, and a key that clears the line.
 const zshDriver = `
 zmodload zsh/zpty
 zpty inner zsh -f -i
@@ -88,7 +88,7 @@ for typed; do
 done
 `
 
-// zshSetup loads the completion system and the script, and has each match printed on a line of its own.
+// zshSetup loads the completion system and the script, and prints each match on a line of its own.
 const zshSetup = `
 unsetopt prompt_cr prompt_sp beep zle
 PROMPT=
@@ -142,10 +142,10 @@ func (c *Case) checkLines(t *testing.T, out string) {
 	}
 	for _, w := range c.Want {
 		if !slices.Contains(have, w) {
-			t.Errorf("%q: no %s in %q", c.Line, w, have)
+			t.Errorf("%q: found %q, expected %s among them", c.Line, have, w)
 		}
 	}
 	if c.Not != "" && slices.Contains(have, c.Not) {
-		t.Errorf("%q: %s in %q", c.Line, c.Not, have)
+		t.Errorf("%q: found %q, expected no %s", c.Line, have, c.Not)
 	}
 }
