@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// storeV1 is what both sides have to know of the program besides its types.
+// storeV1 identifies the program and version, with the items that can travel by RDMA.
 var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 
-// client calls the store.
+// client makes calls to the store.
 type client struct{ rpc *rpc.Client }
 
-// write stores data in a file at an offset, and returns how much the server took. The data stays where it is: the server
-// fetches it by RDMA Read.
+// write stores data in a file at an offset, and returns the number of bytes stored. The data is not
+// copied: the server fetches it by RDMA Read.
 func (c *client) write(ctx context.Context, name string, offset uint64, data []byte) (int, error) {
 	var res store.WriteRes
 	args := store.WriteArgs{Name: store.Name(name), Offset: offset, Data: data}
@@ -29,7 +29,8 @@ func (c *client) write(ctx context.Context, name string, offset uint64, data []b
 	return int(res.Count), nil
 }
 
-// read fills buf from a file at an offset by RDMA Write, and returns the part that it filled.
+// read reads from a file at an offset into buf, and returns the part of buf that was filled. The
+// server fills it by RDMA Write.
 func (c *client) read(ctx context.Context, name string, offset uint64, buf []byte) ([]byte, error) {
 	var res store.ReadRes
 	args := store.ReadArgs{Name: store.Name(name), Offset: offset, Count: uint32(len(buf))}

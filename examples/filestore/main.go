@@ -1,9 +1,9 @@
-// Filestore is the whole way from a .x file to data in the caller's memory:
-// store.x and its sidecar become package store, whose encoders leave bulk data
-// out of the RPC message; rdmaio carries the message inline and the data by RDMA
-// Read and Write; rdmaio/rpc stands between the two.
+// Command filestore shows the way from a .x file to data in the caller's memory. xdrgen generates
+// package store from store.x and its sidecar; its encoders leave bulk data out of the RPC message.
+// Package rdmaio/rpc makes and serves the calls. Package rdmaio sends the message inline, and the
+// data by RDMA Read and Write.
 //
-//	go run ./examples/filestore                  # within this process
+//	go run ./examples/filestore                   # within this process
 //	go run ./examples/filestore -provider rdmatcp # over TCP on this machine
 package main
 
@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	provider := flag.String("provider", "mem", "what carries the verbs: mem or rdmatcp")
+	provider := flag.String("provider", "mem", "verbs `provider`: mem or rdmatcp")
 	flag.Parse()
 	if err := run(os.Stdout, *provider); err != nil {
 		fmt.Fprintln(os.Stderr, "filestore:", err)
@@ -32,7 +32,8 @@ func main() {
 	}
 }
 
-// devices opens two devices of a provider, and says where the first listens.
+// devices opens a device for the server and one for the client, and returns the address to listen
+// on.
 func devices(provider string) (server, client verbs.Device, addr string, err error) {
 	switch provider {
 	case "mem":
@@ -45,7 +46,7 @@ func devices(provider string) (server, client verbs.Device, addr string, err err
 		c, cerr := rdmatcp.Open(nil)
 		return s, c, "127.0.0.1:0", errors.Join(serr, cerr)
 	}
-	return nil, nil, "", fmt.Errorf("no provider %q: mem and rdmatcp are there", provider)
+	return nil, nil, "", fmt.Errorf("found provider %q, expected mem or rdmatcp", provider)
 }
 
 func run(out io.Writer, provider string) (err error) {

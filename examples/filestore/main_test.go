@@ -21,11 +21,11 @@ func TestRun(t *testing.T) {
 				"read 750000 bytes by RDMA Write, as written: true, into our own memory: true\n" +
 				"reading another file: read prose: STORE_NO_SUCH_FILE\n"
 			if out.String() != want {
-				t.Errorf("got\n%swant\n%s", out.String(), want)
+				t.Errorf("found\n%sexpected\n%s", out.String(), want)
 			}
 		})
 	}
 	if err := run(new(strings.Builder), "none"); err == nil {
-		t.Error("a provider that is not there")
+		t.Error("an unknown provider is accepted")
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 )
 
-// fileStore is the server: files in memory.
+// fileStore serves files from memory.
 type fileStore struct {
 	mu    sync.Mutex
 	files map[string][]byte
 }
 
-// newStore makes a store, as what serves the calls of a connection.
+// newStore returns a handler that serves an empty store.
 func newStore() rdmaio.Handler {
 	s := &fileStore{files: map[string][]byte{}}
 	svc := rpc.NewService(storeV1)
@@ -23,7 +23,7 @@ func newStore() rdmaio.Handler {
 	return rpc.NewHandler(nil, svc)
 }
 
-// write has the data as a part of the message: what is kept of it is copied.
+// write stores data. It copies the data, which is a part of the message and not valid afterwards.
 func (s *fileStore) write(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *fileStore) write(_ *rpc.Request, args *store.WriteArgs, res *store.Writ
 		res.Status = store.BadRange // no holes in this store
 		return nil
 	}
-	// Readers may still be sending the old bytes: a write makes a new slice.
+	// The transport may still be sending the old bytes to readers, so the file gets a new slice.
 	end := int(args.Offset) + len(args.Data)
 	file := make([]byte, max(end, len(old)))
 	copy(file, old)
@@ -42,7 +42,7 @@ func (s *fileStore) write(_ *rpc.Request, args *store.WriteArgs, res *store.Writ
 	return nil
 }
 
-// read answers with a part of the file itself, from where it is sent.
+// read answers with a part of the file, which the transport sends without a copy.
 func (s *fileStore) read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

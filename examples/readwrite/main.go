@@ -1,6 +1,6 @@
-// Readwrite shows a WRITE-like and a READ-like RPC over RDMA within one
-// process: a server whose file is a slice, a client, and between them the provider
-// that works in memory. It prints every verb that either side uses.
+// Command readwrite makes one WRITE-like and one READ-like call over RDMA, and prints every verb
+// that client and server use. Both run in this process, connected by the provider mem; the server's
+// file is a slice.
 //
 //	go run ./examples/readwrite
 package main
@@ -40,9 +40,9 @@ func run(out io.Writer) error {
 	rec := trace.NewRecorder(1000)
 	tracer := trace.New(trace.Config{Sink: rec.Add})
 
-	// 1. A server: Dial and Listen take a device, whatever provider it is of.
+	// 1. Server and client. Dial and Listen accept a device of any provider.
 	var file []byte
-	answered := make(chan error, 1) // when the server has its memory back, a moment after the client has the reply
+	answered := make(chan error, 1) // gets the result of Reply, when the file may change again
 	server, err := rdmaio.Listen(ctx, tracer.Device(serverDev), "here", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		r.Reply(serve(r, &file), func(err error) { answered <- err })
 	}), &rdmaio.Config{Credits: 8})
@@ -98,7 +98,7 @@ func run(out io.Writer) error {
 
 const opWrite, opRead = 7, 6
 
-// begin makes the head of an RPC message of this little protocol: XID, type, operation.
+// begin returns the head of a message of this protocol: XID, message type, operation.
 func begin(xid, msgType, op uint32) (b []byte) {
 	for _, w := range []uint32{xid, msgType, op} {
 		b = binary.BigEndian.AppendUint32(b, w)
@@ -106,7 +106,8 @@ func begin(xid, msgType, op uint32) (b []byte) {
 	return b
 }
 
-// serve answers one Call: WRITE has a counted opaque behind its head, and so has the reply to READ.
+// serve returns the reply to a Call. In a WRITE and in the reply to a READ, a counted opaque
+// follows the head.
 func serve(r *rdmaio.Request, file *[]byte) rdmaio.Message {
 	xid, op := binary.BigEndian.Uint32(r.Message), binary.BigEndian.Uint32(r.Message[8:])
 	reply := begin(xid, 1, op)

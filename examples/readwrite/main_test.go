@@ -10,8 +10,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// The program shows what it promises: one RDMA Read for the WRITE, one RDMA
-// Write for the READ, a Send each way for both, credits, and no copy.
+// The output has one RDMA Read for the WRITE, one RDMA Write for the READ, a Send in each direction
+// for both, the credits, and no copy.
 func TestRun(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out); err != nil {
@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 		{"read 21000 bytes, as written: true; in the caller's own memory: true", 1},
 	} {
 		if n := strings.Count(out.String(), want.text); n != want.n {
-			t.Errorf("%q stands there %d times, want %d", want.text, n, want.n)
+			t.Errorf("found %q %d times, expected %d", want.text, n, want.n)
 		}
 	}
 	if t.Failed() {
