@@ -108,7 +108,7 @@ func Table() []Row {
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
 		{Package: "examples/...", Imports: []string{"..."}},
 		{Package: "test/...", Imports: []string{"..."}},
-		{Package: "internal/archtest"},
+		{Package: "internal/archtest", Sequential: true},
 		{Package: "internal/corpus"},
 		{Package: "internal/fuzzrun"},
 		{Package: "internal/cputime"},
