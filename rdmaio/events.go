@@ -7,37 +7,37 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Event is what Config.Events is told of: one of the pointers to the types below. More may come, so
-// leave out what you do not know. String is for logs, and its text no interface.
+// Event is the argument of Config.Events: a pointer to one of the types below. Later versions may
+// add types, so ignore those that you do not know. String is for logs; its text may change.
 type Event interface {
 	fmt.Stringer
 	event()
 }
 
-// ConnUp: a connection was made. Its other events follow.
+// ConnUp is emitted when a connection is up, before its other events.
 type ConnUp struct {
 	Conn     *Conn
-	Accepted bool  // it was accepted, not dialed
-	Terms    Terms // what was agreed on
+	Accepted bool  // the connection was accepted, not dialed
+	Terms    Terms // the negotiated terms
 }
 
-// ConnDown: a connection that was up has ended.
+// ConnDown is emitted when a connection that was up has ended.
 type ConnDown struct {
 	Conn   *Conn
-	Reason error // as Conn.Err has it
+	Reason error // as Conn.Err returns it
 }
 
-// ConnFailed: a connection was not made.
+// ConnFailed is emitted when a connection could not be made.
 type ConnFailed struct {
-	Addr     string // dialed, or of the peer
-	Accepted bool   // the peer asked for it
+	Addr     string // the address dialed, or the address of the peer
+	Accepted bool   // the peer asked for the connection
 	Reason   error
 }
 
-// TermsSet: Conn.SetTerms was called, so the two sides agreed on other terms.
+// TermsSet is emitted when Conn.SetTerms has changed the terms of a connection.
 type TermsSet struct {
 	Conn  *Conn
-	Terms Terms // which hold now
+	Terms Terms // the new terms
 }
 
 // RPC identifies the RPC of an event.
@@ -45,84 +45,89 @@ type RPC struct {
 	Conn *Conn
 	XID  uint32
 
-	// Program, Version and Procedure are what the message has at their place (RFC 5531 §9); 0 where it is too short.
+	// Program, Version and Procedure are those of the Call (RFC 5531 §9). They are zero if the
+	// message is too short for them.
 	Program, Version, Procedure uint32
 }
 
-// CallStart: Conn.Call was called, by the program or by a Client or Backchannel, which may do so several times for a Call. One CallEnd follows.
+// CallStart is emitted when Conn.Call is called, by the program or by a Client or Backchannel,
+// which may do so several times for one Call. One CallEnd follows.
 type CallStart struct {
 	RPC
 	Message *Message
 }
 
-// CallEnd: a Conn.Call is over.
+// CallEnd is emitted when Conn.Call is about to return.
 type CallEnd struct {
 	RPC
-	Took   time.Duration // from CallStart
-	Waited time.Duration // of that, until it was sent, or to the end: for a credit, or for room in the send queue
+	Took   time.Duration // since CallStart
+	Waited time.Duration // the part of it before the Call was sent: for a credit or the send queue
 
 	Sent, Received          int // bytes of the RPC messages, items included
-	ReadChunks, WriteChunks int // offered; the reply chunk is a write chunk
+	ReadChunks, WriteChunks int // chunks that the Call offered; the reply chunk is a write chunk
 
-	Reply *Reply
-	Err   error // a *CallError; nil: there is a Reply
+	Reply *Reply // nil if Err is not
+	Err   error  // a *CallError, or nil
 }
 
-// ServeStart: a Handler gets a Request. One ServeEnd follows.
+// ServeStart is emitted before a Handler gets a Request. One ServeEnd follows.
 type ServeStart struct {
 	RPC
-	Request *Request // to be looked at only
+	Request *Request // must not be answered
 }
 
-// ServeEnd: a Request was answered, or will not be, and what it had was given back.
+// ServeEnd is emitted when a Request was answered or dropped, or its reply was lost, and its memory
+// is free again.
 type ServeEnd struct {
 	RPC
-	Took           time.Duration // from ServeStart
+	Took           time.Duration // since ServeStart
 	Received, Sent int           // bytes of the RPC messages, items included
 	Placed         int           // items that came by chunk
-	Dropped        bool          // by Request.Drop
-	Err            error         // why no reply went out; with a *SizeError the peer was told by RDMA_ERROR
+	Dropped        bool          // Request.Drop was called
+	Err            error         // why no reply was sent; for a *SizeError the peer got RDMA_ERROR
 
-	// Denied and Status are what the reply says (RFC 5531 §9): with Denied there is no Status; oncrpc.Success is 0.
+	// Denied and Status are the status of the reply (RFC 5531 §9). Status is zero, oncrpc.Success,
+	// if Denied is true.
 	Denied bool
 	Status oncrpc.AcceptStat
 
-	HandlerErr error // what the handler said by Request.Report
+	HandlerErr error // the error that the handler passed to Request.Report
 }
 
-// Refusal: a Call of the peer was answered by RDMA_ERROR, before a Handler saw it.
+// Refusal is emitted when a Call of the peer is answered by RDMA_ERROR before a Handler sees it.
 type Refusal struct {
 	Conn   *Conn
 	XID    uint32
-	Reason error // a *Fault: the rule that was broken; else what this side lacked
+	Reason error // a *Fault, or the resource that this side lacked
 }
 
-// Resent: a Client or Backchannel has sent a Call another time, since the connection before was lost.
+// Resent is emitted when a Client or Backchannel has sent a Call again because its connection was
+// lost.
 type Resent struct {
-	RPC          // on Conn this time
-	Reason error // what became of it the time before
+	RPC          // on the new connection
+	Reason error // the error of the Call on the connection before
 }
 
-// Limit is a field of Config that limits something.
+// Limit is the name of a field of Config that limits something.
 type Limit string
 
-// The limits.
+// The limits of LimitHit.
 const (
-	LimitCredits       Limit = "Credits"       // a Call of ours waits: as many are in progress
+	LimitCredits       Limit = "Credits"       // a Call of this side waits for a credit
 	LimitMaxConns      Limit = "MaxConns"      // a connection was rejected
-	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for others, or for a fair part of MaxMemory
-	LimitMaxMemory     Limit = "MaxMemory"     // a Call received was refused
-	LimitMaxHandlers   Limit = "MaxHandlers"   // a Call received waits for others
+	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for memory of its connection
+	LimitMaxMemory     Limit = "MaxMemory"     // a Call received was refused by ERR_CHUNK
+	LimitMaxHandlers   Limit = "MaxHandlers"   // a Call received waits for a handler to end
 )
 
-// LimitHit: there is as much of something as the Config allows, so that something else waits or was refused.
+// LimitHit is emitted when something waits or is refused because of a limit of Config.
 type LimitHit struct {
 	Conn  *Conn // nil with LimitMaxConns
 	Limit Limit
 }
 
-// PeerFaults: the peer did what it should not. The numbers are how much the fields of Stats with these names
-// have grown since the last such event.
+// PeerFaults is emitted when the peer did something that it should not. The numbers are the
+// increases of the fields of Stats with these names since the last such event.
 type PeerFaults struct {
 	Conn *Conn
 
@@ -142,8 +147,8 @@ func (*Resent) event()     {}
 func (*LimitHit) event()   {}
 func (*PeerFaults) event() {}
 
-// side names what a peer's address is.
-func side(accepted bool) string {
+// preposition returns the word before a peer's address.
+func preposition(accepted bool) string {
 	if accepted {
 		return "from"
 	}
@@ -152,7 +157,7 @@ func side(accepted bool) string {
 
 // String implements fmt.Stringer.
 func (e *ConnUp) String() string {
-	return fmt.Sprintf("connection %s %s is up: %+v", side(e.Accepted), e.Conn.RemoteAddr(), e.Terms)
+	return fmt.Sprintf("connection %s %s is up: %+v", preposition(e.Accepted), e.Conn.RemoteAddr(), e.Terms)
 }
 
 // String implements fmt.Stringer.
@@ -162,16 +167,16 @@ func (e *ConnDown) String() string {
 
 // String implements fmt.Stringer.
 func (e *ConnFailed) String() string {
-	return fmt.Sprintf("no connection %s %s: %v", side(e.Accepted), e.Addr, e.Reason)
+	return fmt.Sprintf("no connection %s %s: %v", preposition(e.Accepted), e.Addr, e.Reason)
 }
 
 // String implements fmt.Stringer.
 func (e *TermsSet) String() string {
-	return fmt.Sprintf("connection with %s has other terms: %+v", e.Conn.RemoteAddr(), e.Terms)
+	return fmt.Sprintf("connection with %s has new terms: %+v", e.Conn.RemoteAddr(), e.Terms)
 }
 
-// String returns the XID, the procedure, and the peer's address. The procedure is in words where Config.Programs has its
-// names: "NFS3 GETATTR (100003 v3 proc 1)".
+// String returns the XID, the procedure and the peer's address. The procedure has names if
+// Config.Programs has them: "NFS3 GETATTR (100003 v3 proc 1)".
 func (r *RPC) String() string {
 	return fmt.Sprintf("%#08x, %s, %s", r.XID, r.procedure(), r.Conn.RemoteAddr())
 }
@@ -196,7 +201,7 @@ func (e *CallEnd) String() string {
 	if e.Err != nil {
 		return fmt.Sprintf("call %v: failed after %v: %v", &e.RPC, e.Took, e.Err)
 	}
-	return fmt.Sprintf("call %v: %d bytes back after %v, of which it waited %v", &e.RPC, e.Received, e.Took, e.Waited)
+	return fmt.Sprintf("call %v: reply of %d bytes after %v, sent after %v", &e.RPC, e.Received, e.Took, e.Waited)
 }
 
 // String implements fmt.Stringer.
@@ -212,7 +217,7 @@ func (e *ServeEnd) String() string {
 	case e.Dropped:
 		return fmt.Sprintf("serve %v: dropped after %v", &e.RPC, e.Took)
 	}
-	text := fmt.Sprintf("serve %v: %d bytes sent after %v", &e.RPC, e.Sent, e.Took)
+	text := fmt.Sprintf("serve %v: reply of %d bytes after %v", &e.RPC, e.Sent, e.Took)
 	switch {
 	case e.Denied:
 		text += ", denied"
@@ -227,19 +232,19 @@ func (e *ServeEnd) String() string {
 
 // String implements fmt.Stringer.
 func (e *Refusal) String() string {
-	return fmt.Sprintf("refused call %#08x of %s: %v", e.XID, e.Conn.RemoteAddr(), e.Reason)
+	return fmt.Sprintf("call %#08x of %s refused: %v", e.XID, e.Conn.RemoteAddr(), e.Reason)
 }
 
 // String implements fmt.Stringer.
 func (e *Resent) String() string {
-	return fmt.Sprintf("sent again call %v: %v", &e.RPC, e.Reason)
+	return fmt.Sprintf("call %v: sent again after: %v", &e.RPC, e.Reason)
 }
 
 // String implements fmt.Stringer.
-func (e *LimitHit) String() string { return fmt.Sprintf("Config.%s is reached", e.Limit) }
+func (e *LimitHit) String() string { return fmt.Sprintf("limit reached: Config.%s", e.Limit) }
 
 // String implements fmt.Stringer.
 func (e *PeerFaults) String() string {
-	return fmt.Sprintf("faults of %s: %d messages dropped (%d beyond its credits), %d broke a rule, %d grants of none, %d of too much",
+	return fmt.Sprintf("faults of %s: %d messages dropped (%d Calls over credit), %d that broke a rule, %d grants of zero, %d of too much",
 		e.Conn.RemoteAddr(), e.DroppedMessages, e.CallsOverCredit, e.FaultyMessages, e.ZeroGrants, e.OverGrants)
 }

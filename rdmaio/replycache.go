@@ -13,42 +13,53 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// ReplyCacheConfig configures CacheReplies. nil is fine: zero fields are the defaults named with them.
+// ReplyCacheConfig configures CacheReplies. A nil ReplyCacheConfig is valid and has the default of
+// every field.
 type ReplyCacheConfig struct {
-	// Idempotent reports whether a procedure may be executed twice without harm. Its Calls pass the cache by: they are
-	// neither looked up nor kept. If nil, the handler's own method Idempotent of this form is used, which rpc.Handler
-	// has; without one, the Calls of all procedures go through the cache.
+	// Idempotent reports whether a procedure may be executed twice without harm. The cache neither
+	// looks up nor keeps its Calls. If nil, the handler's method Idempotent of this form is used,
+	// which rpc.Handler has. If the handler has none, the Calls of all procedures go through the
+	// cache.
 	Idempotent func(program, version, procedure uint32) bool
 
-	// Client returns the identity of the client that sent a Call, the same on each of its connections and different from
-	// that of every other client, as an upper layer with sessions knows it. If nil, the default is the host of
-	// Conn.RemoteAddr, which several clients may share: see CacheReplies for what that means.
+	// Client returns the identity of the client that sent a Call: the same on each of its
+	// connections, and different for every other client. An upper layer with sessions knows it. If
+	// nil, the host of Conn.RemoteAddr is used, which several clients may share: CacheReplies says
+	// what that means.
 	Client func(*Request) string
 
-	// Grace is the time for which a Call is held back that equals one of another connection of the same host, while that
-	// connection stands. It is not used with Client. If zero, the default is 1 s. If negative, no Call is held back.
+	// Grace is the time for which a Call is held back that equals one of another connection of the
+	// same host, while that connection is up. If zero, the default is 1 s. If negative, no Call is
+	// held back. It is not used with Client.
 	Grace time.Duration
 
-	// Entries and Bytes are the number of replies kept for one source, and their size in bytes with 256 for each; the oldest
-	// go first. A source is a client named by Client, or else an IPv4 address or an IPv6 /64, as package rdmatcp counts them.
-	// If zero, the defaults are 1024 and 16 MiB. If negative, there is no limit.
-	Entries, Bytes int
+	// Entries is the largest number of replies kept for one source. If zero, the default is 1024.
+	// If negative, there is no limit. The oldest go first. A source is a client as named by Client,
+	// or else an IPv4 address or an IPv6 /64, as in package rdmatcp.
+	Entries int
 
-	// MaxBytes and MaxSources are the same for all sources together. The source that has most gives way to the others; of too
-	// many sources the one that was silent longest is forgotten.
-	// If zero, the defaults are 256 MiB and 1024. If negative, there is no limit.
-	MaxBytes, MaxSources int
+	// Bytes is the largest size of the replies kept for one source in bytes, with 256 for each
+	// reply. If zero, the default is 16 MiB. If negative, there is no limit.
+	Bytes int
 
-	// Age is how long a reply is kept. If zero, the default is 5 min.
+	// MaxBytes is the same for all sources together. If zero, the default is 256 MiB. If negative,
+	// there is no limit. The replies of the source that has most go first.
+	MaxBytes int
+
+	// MaxSources is the largest number of sources. If zero, the default is 1024. If negative, there
+	// is no limit. The source that was silent longest goes first.
+	MaxSources int
+
+	// Age is the time for which a reply is kept. If zero, the default is 5 min.
 	Age time.Duration
 
-	// MaxReply is the size in bytes, items included, of the largest reply that is kept. A Call with a larger one is executed
-	// again when it is sent again; ReplyCacheStats.TooLarge counts them. If zero, the default is 64 KiB. If
-	// negative, there is no limit but Bytes.
+	// MaxReply is the size of the largest reply that is kept in bytes, items included. If zero, the
+	// default is 64 KiB. If negative, there is no limit but Bytes. A Call with a larger reply is
+	// executed again when it is sent again; ReplyCacheStats.TooLarge counts them.
 	MaxReply int
 }
 
-// entryBytes is what an entry costs besides its reply, about.
+// entryBytes is about the memory that an entry takes besides its reply.
 const entryBytes = 256
 
 // settled returns the configuration with its defaults.
@@ -87,19 +98,22 @@ func (cfg *ReplyCacheConfig) settled(h Handler) ReplyCacheConfig {
 	return s
 }
 
-// CacheReplies returns a Handler that passes Calls on to h and executes none twice that is not idempotent: a Call that a
-// client sends again is answered with the reply to the first, through whatever chunks it offers this time, or waits
-// for that reply while the first is in progress (RFC 5531 §8; R288, T121). Two Calls are the same if
-// the client, the XID and every byte of the message are.
+// CacheReplies returns a Handler that passes Calls to h, and executes no Call twice that is not
+// idempotent. A Call that a client sends again is answered with the reply to the first one, through
+// the chunks that it offers this time. If the first one is in progress, it waits for that reply
+// (RFC 5531 §8; R288, T121). Two Calls are the same if the client, the XID and every byte of the
+// message are.
 //
-// By default a client is known by its host only, where several may live. So a Call is never answered from what another
-// connection brought while that one stands: clients send a Call again after they lost the connection. An equal Call is
-// held back for ReplyCacheConfig.Grace, since a server may learn of the loss later than the client; if the
-// other connection still stands then, it is another client's, and executed. What is left is two clients of
-// one host of which the second makes the same Call with the same XID after the first has gone: clients that begin with
-// a fixed XID need a ReplyCacheConfig.Client to be told apart.
+// By default a client is known by its host, which several clients may share. A client sends a Call
+// again only after it has lost the connection. Therefore a Call is never answered with the reply to
+// a Call of another connection that is up. It is held back for ReplyCacheConfig.Grace, because a
+// server may learn of the loss later than the client. If the other connection is still up then, the
+// Call is another client's and is executed. One case remains: a client makes the same Call with the
+// same XID as another client of its host whose connection is down, and gets that reply. Clients
+// that begin with a fixed XID need a ReplyCacheConfig.Client.
 //
-// A Call whose connection has gone before it was executed is dropped: its client may have sent it again already.
+// A Call whose connection ends before it was executed is dropped, because its client may have sent
+// it again already.
 func CacheReplies(h Handler, cfg *ReplyCacheConfig) *ReplyCache {
 	return &ReplyCache{
 		cfg: cfg.settled(h), next: h, seed: maphash.MakeSeed(),
@@ -114,24 +128,25 @@ type ReplyCache struct {
 	seed maphash.Seed
 
 	mu      sync.Mutex
-	entries map[callKey][]*cached // one for each connection that stands
+	entries map[callKey][]*cached // one for each connection that is up
 	sources map[string]*replySource
-	recent  list.List // of *replySource, the longest silent first
+	recent  list.List // of *replySource, the one silent longest first
 	swept   time.Time
 	stats   ReplyCacheStats
 }
 
-// ReplyCacheStats counts what a ReplyCache did.
+// ReplyCacheStats holds the counts of a ReplyCache. Those above Sources only grow.
 type ReplyCacheStats struct {
 	Hits     uint64 // Calls answered with a reply that was kept
 	Waited   uint64 // Calls that waited for the reply to the same Call in progress
-	Held     uint64 // Calls held back since another connection of their host, still standing, brought the same
+	Delayed  uint64 // Calls held back for ReplyCacheConfig.Grace
 	TooLarge uint64 // replies larger than MaxReply, whose Calls would be executed again
-	Evicted  uint64 // replies that went before their Age, for want of room
+	Evicted  uint64 // replies removed before their Age to make room
 
-	// State.
-	Sources, Entries, Running int
-	Bytes                     int // of replies, with 256 for each entry
+	Sources int // sources known now
+	Entries int // replies kept now
+	Running int // Calls in progress now
+	Bytes   int // size of the replies kept now, with 256 for each
 }
 
 // Stats returns the counts.
@@ -143,11 +158,11 @@ func (c *ReplyCache) Stats() ReplyCacheStats {
 	return s
 }
 
-// callKey is what two Calls that are the same have in common.
+// callKey identifies a Call. Two Calls with the same key are the same.
 type callKey struct {
 	client string
 	xid    uint32
-	sum    uint64 // of the whole message
+	sum    uint64 // hash of the whole message
 	n      int
 }
 
@@ -162,7 +177,7 @@ type cached struct {
 	waiting []*Request
 }
 
-// replySource is what is kept for one source.
+// replySource holds the entries of one source.
 type replySource struct {
 	name    string
 	recent  *list.Element
@@ -189,7 +204,8 @@ func (c *ReplyCache) ServeRPC(r *Request) {
 	c.serve(r, key, source, c.cfg.Grace > 0)
 }
 
-// serve answers a Call from the cache or has it executed. hold says that it may be held back first.
+// serve answers a Call from the cache or passes it to the handler. If hold is true, it may be held
+// back first.
 func (c *ReplyCache) serve(r *Request, key callKey, source string, hold bool) {
 	c.mu.Lock()
 	c.sweep(time.Now())
@@ -207,7 +223,7 @@ func (c *ReplyCache) serve(r *Request, key callKey, source string, hold bool) {
 		c.mu.Unlock()
 		r.Reply(e.reply, nil) // nothing writes to it any more
 	case hold && len(others) > 0:
-		c.stats.Held++
+		c.stats.Delayed++
 		c.mu.Unlock()
 		go c.hold(r, key, source, others)
 	default:
@@ -218,8 +234,8 @@ func (c *ReplyCache) serve(r *Request, key callKey, source string, hold bool) {
 	}
 }
 
-// find returns the entry that a Call of a connection is to be answered from, and else the connections, still standing, that
-// brought the same Call. mu is locked.
+// find returns the entry from which a Call of a connection is answered. If there is none, it
+// returns the other connections, still up, on which the same Call came. mu is locked.
 func (c *ReplyCache) find(key callKey, from context.Context) (found *cached, others []context.Context) {
 	for _, e := range c.entries[key] {
 		switch {
@@ -232,15 +248,17 @@ func (c *ReplyCache) find(key callKey, from context.Context) (found *cached, oth
 		}
 	}
 	if found != nil {
-		found.from = from // and of no other connection while this one stands
+		found.from = from // it now belongs to this connection while that is up
 	}
 	return found, others
 }
 
-// maxHeldFor is how many connections a Call is held back for. A client that lost its connection has one.
+// maxHeldFor is the largest number of connections for which a Call is held back. A client that lost
+// its connection has one.
 const maxHeldFor = 8
 
-// hold waits until a connection that brought the same Call is gone, for as long as Grace, and serves the Call then.
+// hold waits until one of the connections in others is down, for Grace at most, and then serves the
+// Call.
 func (c *ReplyCache) hold(r *Request, key callKey, source string, others []context.Context) {
 	gone := make(chan struct{}, 1)
 	for _, from := range others {
@@ -261,7 +279,7 @@ func (c *ReplyCache) hold(r *Request, key callKey, source string, others []conte
 	r.conn.dispatch(r, HandlerFunc(func(r *Request) { c.serve(r, key, source, false) }))
 }
 
-// add begins an entry. mu is locked.
+// add makes an entry for a Call that is about to be executed. mu is locked.
 func (c *ReplyCache) add(key callKey, name string, from context.Context) *cached {
 	s := c.sources[name]
 	if s == nil {
@@ -288,7 +306,8 @@ func (c *ReplyCache) add(key callKey, name string, from context.Context) *cached
 	return e
 }
 
-// executed keeps a reply, and answers those who waited for it. nil: there is none.
+// executed keeps a reply and answers the Calls that waited for it. m is nil if the Call was
+// dropped.
 func (c *ReplyCache) executed(e *cached, m *Message) {
 	keep := m != nil && m.bytes() <= c.cfg.MaxReply
 	var reply Message
@@ -318,7 +337,7 @@ func (c *ReplyCache) executed(e *cached, m *Message) {
 	}
 	c.mu.Unlock()
 	if m != nil && !keep && len(waiting) > 0 {
-		reply = m.clone() // they may send it for longer than the handler's memory is ours
+		reply = m.clone() // the handler may use its memory again before they are sent
 	}
 	for _, r := range waiting {
 		if m == nil {
@@ -334,7 +353,8 @@ func (c *ReplyCache) charge(s *replySource, n int) {
 	c.stats.Bytes += n
 }
 
-// largest returns the source that has most. There are MaxSources to look at, and only when there is MaxBytes of replies.
+// largest returns the source with the most bytes. It looks at all sources, but is called only when
+// the cache has MaxBytes.
 func (c *ReplyCache) largest() (most *replySource) {
 	for _, s := range c.sources {
 		if most == nil || s.bytes > most.bytes {
@@ -344,13 +364,13 @@ func (c *ReplyCache) largest() (most *replySource) {
 	return most
 }
 
-// evict lets the oldest reply of a source go before its time.
+// evict removes the oldest reply of a source before its Age.
 func (c *ReplyCache) evict(s *replySource) {
 	c.stats.Evicted++
 	c.remove(s.order.Front().Value.(*cached))
 }
 
-// remove lets a reply go.
+// remove removes a reply.
 func (c *ReplyCache) remove(e *cached) {
 	e.source.order.Remove(e.done)
 	c.stats.Entries--
@@ -358,7 +378,7 @@ func (c *ReplyCache) remove(e *cached) {
 	c.unlist(e)
 }
 
-// unlist takes an entry out of those that Calls are looked up in.
+// unlist removes an entry from the map.
 func (c *ReplyCache) unlist(e *cached) {
 	list := c.entries[e.key]
 	if len(list) == 1 {
@@ -375,13 +395,13 @@ func (c *ReplyCache) unlist(e *cached) {
 	}
 }
 
-// forget ends a source of which nothing is kept.
+// forget removes a source that has no entries.
 func (c *ReplyCache) forget(s *replySource) {
 	c.recent.Remove(s.recent)
 	delete(c.sources, s.name)
 }
 
-// sweep lets go what is too old, eight times an Age. mu is locked.
+// sweep removes the replies that are too old. It does so eight times in Age. mu is locked.
 func (c *ReplyCache) sweep(now time.Time) {
 	if now.Sub(c.swept) < c.cfg.Age/8 {
 		return
@@ -401,8 +421,8 @@ func (c *ReplyCache) sweep(now time.Time) {
 	}
 }
 
-// hostOf returns the host of an address, and the source that it counts as: its IPv4 address, or the network of its IPv6
-// address, within which a host can change it as it likes.
+// hostOf returns the host of an address and its source: the IPv4 address, or the /64 of the IPv6
+// address, within which a host can choose its address.
 func hostOf(addr string) (host, source string) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -423,7 +443,7 @@ func hostOf(addr string) (host, source string) {
 	return host, net.String()
 }
 
-// clone copies a message to memory of its own.
+// clone returns a copy of a message with memory of its own.
 func (m *Message) clone() Message {
 	out := Message{Inline: bytes.Clone(m.Inline), Items: append([]xdr.Item(nil), m.Items...)}
 	for i := range out.Items {
@@ -432,7 +452,7 @@ func (m *Message) clone() Message {
 	return out
 }
 
-// bytes is the length of all that a message has.
+// bytes returns the length of a message, items included.
 func (m *Message) bytes() int {
 	n := len(m.Inline)
 	for i := range m.Items {

@@ -97,7 +97,7 @@ func TestReplyCacheGrace(t *testing.T) {
 				case !lost && (a != 2 || took != 2*time.Second+pause):
 					t.Errorf("pause %v: answer %d after %v, want one of its own after Grace", pause, a, took)
 				}
-				if s := cache.Stats(); s.Held != 1 {
+				if s := cache.Stats(); s.Delayed != 1 {
 					t.Errorf("%+v", s)
 				}
 			})
