@@ -101,7 +101,7 @@ func TestPingStages(t *testing.T) {
 		want []string
 	}{
 		{"name", "no-such-host.invalid", exitFailed, []string{"name of no-such-host.invalid:20049", "try: "}},
-		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "nobody listens", "start the server"}},
+		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "no listener", "start the server"}},
 		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "accepted the TCP connection and closed it"}},
 		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
 		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},

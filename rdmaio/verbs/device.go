@@ -2,39 +2,38 @@ package verbs
 
 import "context"
 
-// Device is an opened RDMA device: the root of all other objects. Objects of
-// two devices do not mix, even if one provider made both: such a use
-// is refused with ErrForeignObject.
+// Device is an open RDMA device, which creates all other objects. Objects of two devices
+// cannot be used together, even if both are of one provider: the result is
+// ErrForeignObject.
 type Device interface {
 	Dialer
 
-	// Attributes tells the limits of the device; they do not change.
+	// Attributes returns the limits of the device, which do not change.
 	Attributes() DeviceAttributes
 
-	// AllocPD makes a protection domain.
+	// AllocPD creates a protection domain.
 	AllocPD() (ProtectionDomain, error)
 
-	// CreateCQ makes a completion queue of at least the given number of
-	// entries, 1 to DeviceAttributes.MaxCQE. notify is what Arm arms; nil
-	// is allowed for a queue that is only polled. See CompletionQueue.
+	// CreateCQ creates a completion queue of at least the given number of entries, 1 to
+	// DeviceAttributes.MaxCQE. notify is called as CompletionQueue.Arm says. It may be nil
+	// for a queue that is only polled.
 	CreateCQ(entries int, notify func()) (CompletionQueue, error)
 
-	// Listen starts to take connection requests at an address, written as the
-	// provider wants it ("host:port" where it runs over IP). The context bounds
-	// the call, not the listener. ErrAddressInUse if the address is taken.
+	// Listen starts a listener at an address, in the provider's form ("host:port" where it
+	// runs over IP). ctx limits the call, not the life of the listener. The error is
+	// ErrAddressInUse if there is another listener at the address.
 	Listen(ctx context.Context, addr string) (Listener, error)
 
-	// Resources counts what is alive now, for leak checks and statistics.
+	// Resources counts the existing objects, for leak checks and statistics.
 	Resources() Resources
 
-	// Close gives the device back. It fails with ErrBusy, and names what is
-	// left, while any object of it is alive; it is idempotent after success. It
-	// waits for goroutines of the provider, not for peers. Connection requests
-	// that nobody answered do not hold it up: they end.
+	// Close closes the device. While an object of the device exists, it fails with ErrBusy
+	// and names the objects. It is idempotent after success. It waits for goroutines of
+	// the provider, not for peers, and ends connection requests that were not answered.
 	Close() error
 }
 
-// DeviceAttributes are a device's limits (ibv_device_attr).
+// DeviceAttributes holds the limits of a device (ibv_device_attr).
 type DeviceAttributes struct {
 	Name string // for logs: "mem0", "siw0"
 
@@ -48,48 +47,51 @@ type DeviceAttributes struct {
 	MaxMRSize      uint64 // bytes of one region
 	MaxMessageSize uint32 // bytes of one Send, Write or Read
 
-	// MaxRemoteAddr is the last address of a peer's region that a Write or Read can name. If zero, there is no limit.
+	// MaxRemoteAddr is the last address of a peer's region that a Write or Read can name.
+	// If zero, there is no limit.
 	MaxRemoteAddr uint64
 
 	MaxInitiatorDepth     int // Reads a queue pair may have outstanding
 	MaxResponderResources int // Reads of the peer it can serve at once
 	MaxPrivateData        int // bytes in each connection management message
 
-	// HeapMemory: RegisterMemory takes any slice of the Go heap. Where it is
-	// false only memory from ProtectionDomain.Alloc can be registered, and a
-	// transport stages (copies) what its callers have elsewhere.
+	// HeapMemory reports whether RegisterMemory accepts any slice of the Go heap. If
+	// false, it accepts only memory of ProtectionDomain.Alloc, and a transport must copy
+	// other memory (stage it).
 	HeapMemory bool
 
-	// RemoteInvalidate: SendWithInvalidate works, in both directions.
+	// RemoteInvalidate reports whether SendWithInvalidate works, in both directions.
 	RemoteInvalidate bool
 
-	// Addresses is what Dial and Listen take.
+	// Addresses is the form of the addresses of Dial and Listen.
 	Addresses AddressForm
 }
 
-// AddressForm is a kind of addresses. Whether a service has a universal address, and so can be
-// registered with rpcbind, depends on it.
+// AddressForm is a form of addresses. It decides whether a service has a universal address,
+// and so can be registered with rpcbind.
 type AddressForm uint8
 
-// The kinds.
+// The forms.
 const (
-	// AddressName is names of the provider's own.
+	// AddressName means names that only the provider understands.
 	AddressName AddressForm = iota
 
-	// AddressIP is "host:port" or "[host]:port", an IP address (or what resolves to one) and the port of a service. What fabrics
-	// of other addresses have, InfiniBand's GIDs say, the provider finds by itself (R318), and the port is that
-	// of TCP, or of the connection manager's space for it (RDMA_PS_TCP; R319). A Listener's Addr is an address and a port, not a name.
+	// AddressIP means "host:port" or "[host]:port": an IP address, or a name that resolves
+	// to one, and the port of a service. The provider resolves it to the fabric's own
+	// addresses, for example InfiniBand GIDs (R318). The port is a TCP port, or one of the
+	// connection manager's port space for TCP (RDMA_PS_TCP; R319). A Listener's Addr has an
+	// IP address, not a name.
 	AddressIP
 )
 
-// String names the kind.
+// String returns the name of the form.
 func (f AddressForm) String() string { return enumString("AddressForm", uint(f), "name", "IP") }
 
-// Resources counts the living objects of a device.
+// Resources counts the existing objects of a device.
 type Resources struct {
 	PDs, CQs, QPs, MRs, Listeners int
 
-	AllocatedBytes uint64 // by ProtectionDomain.Alloc, not yet freed
-	PostedRecvs    int    // Receives posted whose completion was not polled
-	PostedSends    int    // send queue entries in use
+	AllocatedBytes uint64 // bytes of ProtectionDomain.Alloc that were not freed
+	PostedRecvs    int    // posted Receives whose completion was not polled
+	PostedSends    int    // entries of send queues that are in use
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors of calls: misuse or a limit. Providers wrap them with the details;
-// nothing has changed when they are returned.
+// Errors of calls, because of misuse or a limit. Providers wrap them with the details. A
+// call that returns one of them has no other effect.
 var (
 	ErrInvalidWR     = errors.New("verbs: invalid work request")
 	ErrInvalidState  = errors.New("verbs: not possible in this state")
@@ -23,41 +23,41 @@ var (
 
 // Errors of connections, from Dial, ConnRequest.Accept and QueuePair.Err.
 var (
-	ErrConnectionRefused = errors.New("verbs: nobody listens at the address")
+	ErrConnectionRefused = errors.New("verbs: no listener at the address")
 	ErrDisconnected      = errors.New("verbs: disconnected by this side")
 	ErrPeerDisconnected  = errors.New("verbs: disconnected by the peer")
-	ErrConnectionBroken  = errors.New("verbs: connection broken by an error") // wraps a StatusError where one is known
-	ErrDeviceRemoved     = errors.New("verbs: device is gone")
+	ErrConnectionBroken  = errors.New("verbs: connection broken by an error") // with a StatusError
+	ErrDeviceRemoved     = errors.New("verbs: device was removed")
 )
 
-// StatusError is a Status other than StatusSuccess as an error: comparable, so that
+// StatusError is a Status other than StatusSuccess as an error. It is comparable:
 // errors.Is(err, StatusError{StatusFlushed}) works.
 type StatusError struct{ Status Status }
 
-// Error gives the status' name.
+// Error returns the name of the status.
 func (e StatusError) Error() string { return "verbs: " + e.Status.String() }
 
-// CompletionError is a failed work completion; it unwraps to a StatusError.
+// CompletionError is a failed work completion. It unwraps to a StatusError.
 type CompletionError struct {
 	WRID   uint64
 	QPNum  uint32
 	Status Status
 }
 
-// Error names queue pair, request and status.
+// Error returns a text with queue pair, request and status.
 func (e *CompletionError) Error() string {
 	return fmt.Sprintf("verbs: queue pair %d: request %#x: %v", e.QPNum, e.WRID, e.Status)
 }
 
-// Unwrap gives the StatusError.
+// Unwrap returns the StatusError.
 func (e *CompletionError) Unwrap() error { return StatusError{e.Status} }
 
-// RejectedError is a listener's refusal, with what it had to say.
+// RejectedError is the error of Dial for a connection that the listener has rejected.
 type RejectedError struct {
-	PrivateData []byte // untrusted; the caller's to keep
+	PrivateData []byte // from ConnRequest.Reject: untrusted; it belongs to the caller
 }
 
-// Error tells how much private data came along, not its content.
+// Error returns a text with the size of the private data, not its content.
 func (e *RejectedError) Error() string {
 	return fmt.Sprintf("verbs: connection rejected by the listener (%d bytes of private data)", len(e.PrivateData))
 }

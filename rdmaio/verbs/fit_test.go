@@ -59,7 +59,8 @@ func (d *kernelDevice) Listen(context.Context, string) (verbs.Listener, error) {
 }
 
 func (d *kernelDevice) Dial(context.Context, string, verbs.QueuePair, *verbs.ConnParams) (*verbs.ConnInfo, error) {
-	return nil, unsupported("dial") // rdma_cm: write commands, poll the event file under the context
+	// rdma_cm: write commands, poll the event file under the context.
+	return nil, unsupported("dial")
 }
 func (d *kernelDevice) Resources() verbs.Resources { return verbs.Resources{} }
 func (d *kernelDevice) Close() error               { return nil }

@@ -1,48 +1,48 @@
 package verbs
 
-// ProtectionDomain ties regions to the queue pairs that may reach them: a key
-// works only on queue pairs of the region's own domain (RFC 5042 §6.1.1; R8).
-// A transport that wants a key to work on one connection only makes one
-// domain for each connection.
+// ProtectionDomain groups regions and queue pairs: a key works only on queue pairs of the
+// region's own domain (RFC 5042 §6.1.1; R8). A transport whose keys must work on one
+// connection only creates a domain for each connection.
 type ProtectionDomain interface {
-	// Alloc gives size bytes of zeroed memory that RegisterMemory accepts,
-	// aligned to at least 64 bytes. The caller returns it with Free. What Go
-	// knows of it depends on the provider: it may be mapped memory that the
-	// garbage collector neither moves, scans nor frees.
+	// Alloc returns size bytes of zeroed memory that RegisterMemory accepts, aligned to at
+	// least 64 bytes. The caller returns it with Free. Some providers return mapped memory,
+	// which the garbage collector neither scans nor frees.
 	Alloc(size int) ([]byte, error)
 
-	// Free returns memory of Alloc; buf must be the slice that Alloc gave (any
-	// capacity or length, same first byte). The error is ErrBusy while a valid
-	// region covers any of it; an invalid one, which nothing can reach, does not count.
+	// Free frees memory of Alloc. buf must start at the first byte of the slice that Alloc
+	// returned; its length and capacity do not matter. The error is ErrBusy while a valid
+	// region covers any of the memory. Invalid regions, through which nothing can access
+	// it, do not count.
 	Free(buf []byte) error
 
-	// RegisterMemory makes a region of buf[0:len(buf)], to the byte, neither
-	// rounded nor extended to pages as far as the peer can tell. The region
-	// keeps buf alive. Empty buffers are refused. Rights not asked for are
-	// refused to the peer (R9, R304). ErrNotSupported for memory that is not of
-	// this domain's Alloc, if the device takes no other
-	// (DeviceAttributes.HeapMemory). Regions may overlap. It may block for the
-	// time it takes to pin the memory.
+	// RegisterMemory creates a region of exactly the bytes buf[0:len(buf)]: the peer cannot
+	// access the rest of their pages. The region keeps buf alive. Regions may overlap. The
+	// peer has only the rights in access (R9, R304). An empty buffer is an error. The error
+	// is ErrNotSupported for memory that is not of this domain's Alloc, if the device
+	// accepts no other (DeviceAttributes.HeapMemory). RegisterMemory may block while the
+	// system pins the memory.
 	RegisterMemory(buf []byte, access Access) (MemoryRegion, error)
 
-	// CreateQP makes a queue pair in StateInit: Receives can be posted, Sends
-	// not yet.
+	// CreateQP creates a queue pair in StateInit, on which Receives can be posted.
 	CreateQP(cfg QPConfig) (QueuePair, error)
 
-	// Close gives the domain back; ErrBusy while it has regions, queue pairs or
-	// allocated memory. Idempotent.
+	// Close closes the domain. The error is ErrBusy while it has regions, queue pairs or
+	// allocated memory. Close is idempotent.
 	Close() error
 }
 
-// Access is a set of rights to a region. Local reading always is allowed.
+// Access is a set of rights to a region. Local reading is always allowed.
 type Access uint8
 
 // The rights. AccessRemoteWrite needs AccessLocalWrite, as in libibverbs.
 const (
-	AccessLocalWrite       Access = 1 << iota // Receives and Read responses may land here
-	AccessRemoteRead                          // the peer may Read
-	AccessRemoteWrite                         // the peer may Write
-	AccessRemoteInvalidate                    // the peer may end the region by SendWithInvalidate; kernel providers cannot refuse it to a peer and ignore its absence
+	AccessLocalWrite  Access = 1 << iota // the region may be the target of Receives and Reads
+	AccessRemoteRead                     // the peer may Read
+	AccessRemoteWrite                    // the peer may Write
+
+	// AccessRemoteInvalidate lets the peer invalidate the region by SendWithInvalidate.
+	// Kernel providers cannot deny this right and ignore its absence.
+	AccessRemoteInvalidate
 
 	accessAll = AccessLocalWrite | AccessRemoteRead | AccessRemoteWrite | AccessRemoteInvalidate
 )
@@ -52,9 +52,8 @@ func (a Access) Remote() bool {
 	return a&(AccessRemoteRead|AccessRemoteWrite|AccessRemoteInvalidate) != 0
 }
 
-// Valid reports whether a provider accepts the set: known bits only,
-// AccessRemoteWrite with AccessLocalWrite, AccessRemoteInvalidate only next to
-// a right to read or write.
+// Valid reports whether a provider accepts the set: known bits only, AccessRemoteWrite with
+// AccessLocalWrite, and AccessRemoteInvalidate only with a remote right to read or write.
 func (a Access) Valid() bool {
 	switch {
 	case a&^accessAll != 0:
@@ -67,62 +66,62 @@ func (a Access) Valid() bool {
 	return true
 }
 
-// String lists the rights: "local-write|remote-read"; "local-read" for none.
+// String lists the rights, as in "local-write|remote-read". It returns "local-read" for
+// none.
 func (a Access) String() string {
 	return flagString(uint(a), "local-read", "local-write", "remote-read", "remote-write", "remote-invalidate")
 }
 
-// MemoryRegion is registered memory and the key to it.
+// MemoryRegion is registered memory with its key.
 //
-// A region is MRValid from its registration until it is invalidated: by
-// Invalidate, by a LocalInvalidate request, or by the peer. An MRInvalid region
-// can be named by nobody, neither the peer nor a local work request, and is
-// either given back by Deregister or used again by Reregister.
+// A region is MRValid from its registration until it is invalidated: by Invalidate, by a
+// LocalInvalidate request, or by the peer. Neither the peer nor a local work request can use
+// an MRInvalid region. The caller either deregisters it or registers it again.
 type MemoryRegion interface {
-	// Bytes is the slice registered last.
+	// Bytes returns the slice of the last registration.
 	Bytes() []byte
 
-	// Access is the set of rights registered last.
+	// Access returns the rights of the last registration.
 	Access() Access
 
-	// RKey is the handle a peer needs: 32 bits that nobody can guess from
-	// earlier ones, fresh on each registration (R1, R301); never 0 for a region
-	// with a remote right, 0 for a region without. It keeps its last value
-	// while the region is invalid.
+	// RKey returns the key that the peer needs: 32 bits that cannot be guessed from earlier
+	// keys, fresh at each registration (R1, R301). It is 0 if and only if the region has no
+	// remote right. It keeps its last value while the region is invalid.
 	RKey() uint32
 
-	// RemoteAddr is what the peer calls the first byte of the region; the byte
-	// at offset i is RemoteAddr()+i, which never wraps. It is no address to the
-	// Go program, and 0 is a good value. It too changes at each registration.
+	// RemoteAddr returns the address by which the peer names the first byte of the region.
+	// The byte at offset i has RemoteAddr()+i, which never wraps. It is not an address of
+	// the Go program, and may be 0. It changes at each registration.
 	RemoteAddr() uint64
 
-	// State tells whether the region is usable.
+	// State returns the state of the region.
 	State() MRState
 
-	// Invalidate ends the region's validity. On return no access by the peer or
-	// by a work request is running or can begin; one in progress was waited
-	// for, a later one breaks the peer's connection (R290). Work requests that
-	// were posted with the region and have not run fail when they do
-	// (StatusLocalProtection). A region that is invalid already, the peer having
-	// been faster, is success. It must not depend on the peer how long it takes.
+	// Invalidate makes the region invalid, and waits for accesses in progress. After it
+	// returns, neither the peer nor a work request accesses the memory through the region:
+	// an access of the peer breaks its connection (R290), and a work request that was
+	// posted before fails with StatusLocalProtection. Invalidate succeeds on a region that
+	// is invalid already, for example by the peer. A peer cannot prolong it.
 	Invalidate() error
 
-	// Reregister makes an MRInvalid region valid again, for any buffer and
-	// rights and with a fresh key, without a new object: what a pool of regions
-	// needs. ErrBusy for a valid region, ErrClosed for a deregistered one.
+	// Reregister makes an MRInvalid region valid, for any buffer and rights and with a fresh
+	// key. It saves a pool of regions the creation of objects. The error is ErrBusy for a
+	// valid region and ErrClosed for a deregistered one.
 	Reregister(buf []byte, access Access) error
 
-	// Deregister invalidates and gives the region back. The memory itself
-	// remains the caller's. Idempotent.
+	// Deregister invalidates and closes the region. The memory still belongs to the caller.
+	// Deregister is idempotent.
 	Deregister() error
 }
 
-// Redirector is a MemoryRegion whose memory can be exchanged under its key. It is optional: a device may be unable to
-// change the translation of a key that its peer holds. A wrapper returns ErrNotSupported if the wrapped region is no Redirector.
+// Redirector is a MemoryRegion whose memory can be replaced under its key. It is optional: a
+// device may be unable to change the translation of a key. A wrapper returns ErrNotSupported
+// if the wrapped region is not a Redirector.
 type Redirector interface {
-	// Redirect makes a valid region stand for buf, which has as many bytes as the memory before. Key, remote addresses
-	// and rights stay. On return no access to the memory before is running or can begin; one in progress was waited
-	// for, and may have gone to either. It has no effect on an MRInvalid region. ErrClosed for a deregistered one.
+	// Redirect replaces the memory of a valid region by buf, which has the same length. Key,
+	// remote address and rights do not change. Redirect waits for accesses in progress,
+	// which may use either memory. After it returns, the old memory is not accessed. It has
+	// no effect on an MRInvalid region. The error is ErrClosed for a deregistered one.
 	Redirect(buf []byte) error
 }
 
@@ -136,7 +135,7 @@ const (
 	MRDeregistered
 )
 
-// String names the state.
+// String returns the name of the state.
 func (s MRState) String() string {
 	return enumString("MRState", uint(s), "valid", "invalid", "deregistered")
 }

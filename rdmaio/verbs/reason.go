@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// DisconnectReason is why a side ends a connection, as the peer hears it.
+// DisconnectReason is a reason for ending a connection that a provider can report to the
+// peer.
 type DisconnectReason uint8
 
 // The reasons.
 const (
-	ReasonDone DisconnectReason = iota // in order, as Disconnect says it
-	ReasonRule                         // the peer broke a rule of the protocol that uses the connection
+	ReasonDone DisconnectReason = iota // an orderly end, as with Disconnect
+	ReasonRule                         // the peer broke a rule of the upper protocol
 	ReasonTime                         // the peer exceeded a time limit
 )
 
-// String names the reason.
+// String returns the name of the reason.
 func (r DisconnectReason) String() string {
 	return enumString("DisconnectReason", uint(r), "done", "rule broken", "time limit exceeded")
 }
@@ -24,24 +25,26 @@ func (r DisconnectReason) String() string {
 func (r DisconnectReason) PeerErr() error {
 	switch r {
 	case ReasonRule:
-		return fmt.Errorf("%w: the peer ended it, as a rule of the protocol was broken: %w", ErrConnectionBroken, StatusError{StatusRemoteInvalidRequest})
+		return fmt.Errorf("%w: the peer ended it because a rule of the protocol was broken: %w", ErrConnectionBroken, StatusError{StatusRemoteInvalidRequest})
 	case ReasonTime:
-		return fmt.Errorf("%w: the peer ended it, as a time limit was exceeded: %w", ErrConnectionBroken, StatusError{StatusRetryExceeded})
+		return fmt.Errorf("%w: the peer ended it because a time limit was exceeded: %w", ErrConnectionBroken, StatusError{StatusRetryExceeded})
 	}
 	return ErrPeerDisconnected
 }
 
-// ReasonDisconnecter is a QueuePair that can say why it disconnects. It is optional: not every protocol
-// has room for a reason.
+// ReasonDisconnecter is a QueuePair that can report to the peer why it disconnects. It is
+// optional: not every protocol has a field for a reason.
 type ReasonDisconnecter interface {
-	// DisconnectFor does what QueuePair.Disconnect does. The peer's QueuePair.Err is ErrConnectionBroken with
-	// StatusRemoteInvalidRequest for ReasonRule, with StatusRetryExceeded for ReasonTime, and
-	// ErrPeerDisconnected for ReasonDone. The reason may be lost when a message is on its way. ErrNotSupported says that
-	// this queue pair cannot tell the peer, and that nothing was done.
+	// DisconnectFor does the same as QueuePair.Disconnect, and reports the reason. The
+	// peer's QueuePair.Err is ErrPeerDisconnected for ReasonDone, and else
+	// ErrConnectionBroken: with StatusRemoteInvalidRequest for ReasonRule, and with
+	// StatusRetryExceeded for ReasonTime. The reason may be lost while another message is
+	// being sent. ErrNotSupported means that this queue pair cannot report a reason. It is
+	// still connected.
 	DisconnectFor(reason DisconnectReason) error
 }
 
-// Disconnect ends the connection of a queue pair with a reason, or without one where the provider cannot say it.
+// Disconnect ends the connection of a queue pair. It reports the reason if the provider can.
 func Disconnect(qp QueuePair, reason DisconnectReason) error {
 	if d, ok := qp.(ReasonDisconnecter); ok {
 		if err := d.DisconnectFor(reason); !errors.Is(err, ErrNotSupported) {

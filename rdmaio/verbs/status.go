@@ -5,60 +5,59 @@ import (
 	"strings"
 )
 
-// Status is how a request ended (ibv_wc_status, the part that reliable
-// connections use). Every status but StatusSuccess comes with StateError, at this
-// end and soon at the other: the first completion that is neither a success nor
-// flushed names the cause. "Peer" is the other end of the one that polls.
+// Status is the result of a request: the values of ibv_wc_status that reliable connections
+// use. Every status except StatusSuccess comes with StateError at this end, and soon at the
+// other. The first completion that is neither a success nor flushed has the cause. "Peer"
+// means the other end than the one that polls.
 type Status uint8
 
 // The statuses.
 const (
 	StatusSuccess Status = iota
 
-	// StatusLocalLength: at the receiver, the message was longer than the
-	// Receive; at the sender, the request was longer than the provider can
-	// send.
+	// StatusLocalLength means, for a Receive, that the message was longer than it, and for
+	// a request, that it was longer than the provider can send.
 	StatusLocalLength
 
-	// StatusLocalProtection: a region in the request's list, valid when posted, no
-	// longer was when the request ran; or LocalInvalidate named no valid region.
+	// StatusLocalProtection means that a region in the request's list was invalidated
+	// between the post and the execution, or that a LocalInvalidate named no valid region.
 	StatusLocalProtection
 
-	// StatusFlushed: the connection ended before the request ran or finished, or before one that was
-	// posted before it to the same queue did: what follows a flushed request is flushed. Whether the
-	// peer saw a part of it is not known.
+	// StatusFlushed means that the connection ended before the request was complete, or
+	// before one was that was posted earlier to the same queue: all requests behind a
+	// flushed one are flushed. It is unknown whether the peer saw a part of the request.
 	StatusFlushed
 
-	// StatusRemoteInvalidRequest: the peer could not take the message:
-	// too long for its Receive, more Reads than it agreed to.
+	// StatusRemoteInvalidRequest means that the peer could not accept the message: it was
+	// too long for its Receive, or one Read more than negotiated.
 	StatusRemoteInvalidRequest
 
-	// StatusRemoteAccess: the peer refused key, range, right or domain, of a
+	// StatusRemoteAccess means that the peer refused the key, range, right or domain of a
 	// Write, a Read or a SendWithInvalidate. No byte was moved.
 	StatusRemoteAccess
 
-	// StatusRemoteOperation: the peer failed to carry out a request that was
-	// valid: its own Receive names a region that is gone, say.
+	// StatusRemoteOperation means that the peer failed to carry out a valid request, for
+	// example because its own Receive names an invalid region.
 	StatusRemoteOperation
 
-	// StatusRNRRetryExceeded: the peer had no Receive posted.
+	// StatusRNRRetryExceeded means that the peer had no Receive posted.
 	StatusRNRRetryExceeded
 
-	// StatusRetryExceeded: no answer; the network or the peer is gone.
+	// StatusRetryExceeded means that the peer did not respond.
 	StatusRetryExceeded
 
-	// StatusFatal: the device failed.
+	// StatusFatal means that the device failed.
 	StatusFatal
 )
 
-// String names the status.
+// String returns the name of the status.
 func (s Status) String() string {
 	return enumString("Status", uint(s), "success", "local length error", "local protection error", "flushed",
 		"remote invalid request", "remote access error", "remote operation error",
 		"receiver not ready", "transport retries exceeded", "fatal device error")
 }
 
-// Err is the status as an error: nil for StatusSuccess, else a StatusError.
+// Err returns nil for StatusSuccess, and else the status as a StatusError.
 func (s Status) Err() error {
 	if s == StatusSuccess {
 		return nil
@@ -66,7 +65,7 @@ func (s Status) Err() error {
 	return StatusError{s}
 }
 
-// enumString picks a name, or says which value has none.
+// enumString returns the name of a value, or type and number if it has none.
 func enumString(typ string, v uint, names ...string) string {
 	if v < uint(len(names)) {
 		return names[v]
@@ -74,7 +73,7 @@ func enumString(typ string, v uint, names ...string) string {
 	return fmt.Sprintf("%s(%d)", typ, v)
 }
 
-// flagString lists the names of the bits that are set, unknown ones as a number.
+// flagString lists the names of the bits that are set, and unknown bits as a number.
 func flagString(v uint, none string, names ...string) string {
 	if v == 0 {
 		return none

@@ -46,9 +46,11 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// R7: the interface has no way to ask for a service that is not reliable and connected, so no transport over it can use one. A
-// queue pair is made without a type (it is ibv_qp of type RC), connected to one peer by Dial or Accept, and a request names no
-// peer, as datagrams would have to. Whoever adds a field has to think of that. What reliable means each provider shows in verbstest.
+// R7: the interface has no way to ask for a service that is not reliable and connected, so no
+// transport over it can use one. A queue pair is made without a type (it is ibv_qp of type RC),
+// connected to one peer by Dial or Accept, and a request names no peer, as datagrams would have to.
+// A change that adds a field must keep that true. Package verbstest tests the reliability of
+// providers.
 func TestReliableConnectedOnly(t *testing.T) {
 	for typ, want := range map[reflect.Type]string{
 		reflect.TypeFor[verbs.QPConfig](): "SendCQ RecvCQ MaxSendWR MaxRecvWR MaxSendSGE MaxRecvSGE Notify",

@@ -11,34 +11,33 @@ type SGE struct {
 // SendWR is a request to the send queue (ibv_send_wr). Fields that the Opcode
 // does not use are ignored.
 type SendWR struct {
-	WRID   uint64 // given back in the completion; means nothing to the provider
+	WRID   uint64 // returned in the completion; the provider does not use it
 	Opcode Opcode
 	Flags  SendFlags
 
-	// SGL is the data: gathered from in a Send or Write, scattered to in a
-	// Read. It may be empty: a message of no bytes. The caller's again when the
-	// post returns.
+	// SGL lists the memory of the data: the source of a Send or Write, the target of a
+	// Read. It may be empty, for a message of no bytes. The slice belongs to the caller
+	// again when the post returns.
 	SGL []SGE
 
-	// RemoteAddr and RKey name the peer's memory in a Write or Read, which is
-	// one contiguous range of as many bytes as the SGL has. A range of no bytes
-	// is not checked.
+	// RemoteAddr and RKey name the peer's memory for a Write or Read: one contiguous range
+	// of as many bytes as the SGL has. A range of no bytes is not checked.
 	RemoteAddr uint64
 	RKey       uint32
 
-	// InvalidateRKey is the peer's key to invalidate in a SendWithInvalidate,
-	// our own in a LocalInvalidate.
+	// InvalidateRKey is the key to invalidate: the peer's for a SendWithInvalidate, our
+	// own for a LocalInvalidate.
 	InvalidateRKey uint32
 }
 
-// RecvWR is a request to the receive queue (ibv_recv_wr). The first bytes of
-// a message go to the first element; a shorter message leaves the rest untouched.
+// RecvWR is a request to the receive queue (ibv_recv_wr). A message is placed in the
+// elements in order. If it is shorter than the list, the rest does not change.
 type RecvWR struct {
 	WRID uint64
-	SGL  []SGE // may be empty: room for a message of no bytes
+	SGL  []SGE // may be empty, for a message of no bytes
 }
 
-// Opcode is what a SendWR does.
+// Opcode is the operation of a SendWR.
 type Opcode uint8
 
 // The opcodes.
@@ -47,26 +46,26 @@ const (
 	// peer with no Receive posted, or too small a one, breaks the connection (R3).
 	Send Opcode = iota
 
-	// SendWithInvalidate does the same and, before the Receive completes,
-	// invalidates the peer's region InvalidateRKey, which must be valid, of the
-	// peer's domain and registered with AccessRemoteInvalidate; otherwise the
-	// connection breaks and nothing is delivered.
+	// SendWithInvalidate does the same, and invalidates the peer's region InvalidateRKey
+	// before the Receive completes. The region must be valid, of the domain of the peer's
+	// queue pair, and registered with AccessRemoteInvalidate. Otherwise the connection
+	// breaks and nothing is delivered.
 	SendWithInvalidate
 
-	// RDMAWrite places the SGL's bytes in the peer's memory. Range, right and
-	// domain are checked for the whole before any byte is placed (R9).
+	// RDMAWrite copies the SGL's bytes to the peer's memory. Range, right and domain of
+	// the whole request are checked before any byte is placed (R9).
 	RDMAWrite
 
-	// RDMARead fetches the peer's memory into the SGL, with the same checks.
+	// RDMARead copies the peer's memory to the SGL, with the same checks.
 	RDMARead
 
-	// LocalInvalidate ends a region of this queue pair's domain, in its turn in
-	// the send queue. A key that names no valid region is an error that breaks
-	// the connection. It does not wait for earlier Reads unless it is fenced.
+	// LocalInvalidate invalidates a region of this queue pair's domain, in the order of
+	// the send queue. A key of no valid region is an error that breaks the connection.
+	// LocalInvalidate does not wait for earlier Reads unless it has SendFence.
 	LocalInvalidate
 )
 
-// String names the opcode.
+// String returns the name of the opcode.
 func (o Opcode) String() string {
 	return enumString("Opcode", uint(o), "send", "send-invalidate", "write", "read", "local-invalidate")
 }
@@ -76,12 +75,19 @@ type SendFlags uint8
 
 // The flags.
 const (
-	SendSignaled  SendFlags = 1 << iota // report success too; failure and flush are always reported
-	SendSolicited                       // Sends: wake a peer that armed for solicited completions; no effect on others
-	SendFence                           // do not start before all earlier Reads of this queue completed
+	// SendSignaled makes the request complete if it succeeds, too. Failed and flushed
+	// requests always complete.
+	SendSignaled SendFlags = 1 << iota
+
+	// SendSolicited makes a Send notify a peer that has armed its queue for solicited
+	// completions only. It has no effect on other requests.
+	SendSolicited
+
+	// SendFence makes the request wait until all earlier Reads of its queue have completed.
+	SendFence
 )
 
-// String lists the flags: "signaled|fence".
+// String lists the flags, as in "signaled|fence".
 func (f SendFlags) String() string {
 	return flagString(uint(f), "none", "signaled", "solicited", "fence")
 }
