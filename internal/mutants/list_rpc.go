@@ -26,10 +26,10 @@ var rpcMutants = []mutant{
 	{"port 0 can be reached", "runtime/oncrpc/rpcbind/client.go", "		if err == nil && at.Port() == 0 {", "		if false {", rpcbindTests},
 	{"the server's IPv6 address for a service over IPv4", "runtime/oncrpc/rpcbind/client.go", "err == nil && addr.Is4() == at.Addr().Is4() {", "err == nil {", rpcbindTests},
 	{"rpcbind version 3 is tried whatever the server has", "runtime/oncrpc/rpcbind/client.go", " && refused.Range.Low <= Version3 && refused.Range.High >= Version3:", ":", rpcbindTests},
-	{"bytes behind an rpcbind result", "runtime/oncrpc/rpcbind/client.go", "			err = d.Done() // and nothing behind it", "			err = nil", rpcbindTests},
+	{"bytes after an rpcbind result are accepted", "runtime/oncrpc/rpcbind/client.go", "			err = d.Done()", "			err = nil", rpcbindTests},
 	{"a record in fragments has no limit", "runtime/oncrpc/rpcbind/record.go", "n > mostRecord-b.Len():", "n > mostRecord:", rpcbindTests},
 	{"empty fragments without end", "runtime/oncrpc/rpcbind/record.go", "case n == 0 && word&lastFragment == 0:", "case false:", rpcbindTests},
-	{"a stream out of step is used on", "runtime/oncrpc/rpcbind/client.go", "		c.broken = err // who knows", "		_ = err // who knows", rpcbindTests},
+	{"a stream that lost its record boundaries stays in use", "runtime/oncrpc/rpcbind/client.go", "!errors.As(err, &refused) {\n		c.broken = err", "!errors.As(err, &refused) {\n		_ = err", rpcbindTests},
 	{"a connection whose request was cancelled is used on", "runtime/oncrpc/rpcbind/client.go", "		c.broken = err\n		return err\n", "		return err\n", rpcbindTests},
 	// Package rpc.
 	{"a verifier is not checked", "rdmaio/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},

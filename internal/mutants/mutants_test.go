@@ -66,7 +66,7 @@ func TestCampaign(t *testing.T) {
 		{"none", "1", "0 + 1", 1, "LIVES"},
 		{"no Go", "1", "true", 1, "does not compile"},
 		{"for ever", "1", "func() int { select {} }()", 0, "in p"}, // all goroutines sleep: the runtime sees that
-		{"what is not there", "1", "", 1, "has 0 times"},
+		{"what is not there", "1", "", 1, "text to replace 0 times"},
 		{"tests that fail", "3 - 3", "1", 2, "fail without a mutant"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
