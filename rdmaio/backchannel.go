@@ -94,8 +94,8 @@ func (b *Backchannel) XID() uint32 { return b.xids.next() }
 // Retransmissions returns the number of times that Calls were sent again on a further connection.
 func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
 
-// Call makes a reverse RPC as Conn.Call does. The error is a *CallError. It is ErrNoClient if there
-// was no connection for BackchannelConfig.Wait, or until ctx ended.
+// Call makes a reverse RPC as Conn.Call does. The error is a *CallError. It wraps ErrNoClient if
+// there was no connection for BackchannelConfig.Wait, or until ctx ended.
 func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
 	return retry(ctx, call, b, b.losses, &b.again, b.events)
 }

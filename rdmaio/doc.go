@@ -7,6 +7,27 @@
 // xdr.Encoder produces after Reduce. The transport decides by size whether its parts travel inline,
 // in chunks or as a long message. Package rpc makes Messages from the types that xdrgen generates.
 //
+// # A server and a client
+//
+// Package providers/rdmatcp opens a device that runs over TCP, package providers/mem one for a
+// single process. Package runtime/oncrpc encodes the headers of RPC messages.
+//
+//	dev, err := rdmatcp.Open(nil)
+//	...
+//	null := func(r *rdmaio.Request) {
+//		xid, _, _ := oncrpc.Peek(r.Message)
+//		reply, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
+//		r.Reply(rdmaio.Message{Inline: reply}, nil)
+//	}
+//	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rdmaio.HandlerFunc(null), nil)
+//	...
+//	client, err := rdmaio.NewClient(dev, server.Addr(), nil)
+//	...
+//	xid := client.XID()
+//	call, err := oncrpc.NewCall(xid, prog, vers, proc, oncrpc.None()).AppendBinary(nil)
+//	...
+//	reply, err := client.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: call}})
+//
 // # Bulk data
 //
 // If a Call does not fit inline, the client offers its items as read chunks. The server reads them

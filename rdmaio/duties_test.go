@@ -165,7 +165,7 @@ func TestChunkOver32Bits(t *testing.T) {
 	w := rdmaiotest.New(t)
 	places, room := make(chan []int, 1), make(chan int, 1)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		places <- r.Places()
+		places <- r.WriteChunks()
 		room <- r.ReplyRoom()
 		echo{}.ServeRPC(r)
 	}), nil)

@@ -60,7 +60,7 @@ func (g *registers) ServeRPC(r *rdmaio.Request) {
 	e := replyHeader(binary.BigEndian.Uint32(m))
 	data := make([]byte, len(m)-48)
 	binary.BigEndian.PutUint64(data[len(data)-8:], got)
-	e.reduce = len(r.Places()) > 0
+	e.reduce = len(r.WriteChunks()) > 0
 	e.opaque(siteReadData, data)
 	r.Reply(e.message(), func(error) { spoil(data); spoil(e.buf) })
 }

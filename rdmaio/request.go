@@ -71,10 +71,10 @@ func (r *Request) Conn() *Conn { return r.conn }
 // Context returns a context that ends when the connection does.
 func (r *Request) Context() context.Context { return r.conn.ctx }
 
-// Places returns the sizes in bytes of the write chunks that the caller offered, in the order of
-// the eligible results. A result whose size is 0 here goes inline, and so do results beyond the
-// last one.
-func (r *Request) Places() []int {
+// WriteChunks returns the sizes in bytes of the write chunks that the caller offered, in the order
+// of the eligible results. A result whose chunk has size 0 goes inline, and so do results beyond
+// the last chunk.
+func (r *Request) WriteChunks() []int {
 	n := make([]int, len(r.req.Lists.Writes))
 	for i, c := range r.req.Lists.Writes {
 		n[i] = length(c)
@@ -83,7 +83,7 @@ func (r *Request) Places() []int {
 }
 
 // ReplyRoom returns the size in bytes of the largest reply that the caller can receive, without the
-// results that go to Places.
+// results that go to WriteChunks.
 func (r *Request) ReplyRoom() int {
 	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), length(r.req.Lists.Reply))
 }
@@ -92,8 +92,8 @@ func (r *Request) ReplyRoom() int {
 // systems (R52).
 func length(chunk []header.Segment) int { return int(min(header.Total(chunk), math.MaxInt)) }
 
-// Reply answers. Items of m go to the places in their order, each at its own
-// (RFC 8166 §3.4.6; R76, R77); one whose place has no room at all is put back inline (R86).
+// Reply answers the Call. Each item of m goes to the write chunk with its index (RFC 8166 §3.4.6;
+// R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86).
 //
 // All memory of m, and the Request, belong to the connection until done runs. done is called once:
 // with nil when the reply was passed to the provider, or with the reason why it was not. Nothing
@@ -180,7 +180,7 @@ func (r *Request) plan(m *Message) error {
 		}
 		data := m.Items[i].Data
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
-			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.Places returns what it offered"}
+			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.WriteChunks returns what it offered"}
 		}
 		sge, err := r.register(data)
 		if err != nil {

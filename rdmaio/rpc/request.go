@@ -54,9 +54,9 @@ func (r *Request) AuthSys() (*oncrpc.AuthSysParms, error) {
 
 // Room returns the size limits of the results, in bytes: the length of the memory for each eligible
 // result, in their order, and the size of the reply without those, its header of ReplyHead bytes
-// included. If the results are larger, the caller gets an error. See rdmaio.Request.Places and
+// included. If the results are larger, the caller gets an error. See rdmaio.Request.WriteChunks and
 // ReplyRoom.
-func (r *Request) Room() (results []int, reply int) { return r.rpc.Places(), r.rpc.ReplyRoom() }
+func (r *Request) Room() (results []int, reply int) { return r.rpc.WriteChunks(), r.rpc.ReplyRoom() }
 
 // AfterReply registers f, which is called once the transport no longer uses the memory that the
 // results point to. err is nil if the reply was handed to the transport, or else says why not. f
