@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 )
 
-// What a client asks for, and what it reads in the answer.
+// The requested parameters of a client, and the answer.
 func Example() {
 	req := rdmaconfig.Req{MaxCallSendSize: 4096, MaxReplySendSize: 4096, MaxRDMARead: 8}
 	wire, err := req.MarshalBinary()

@@ -1,21 +1,19 @@
-// Package rpcrdma1 is the transport header of RPC-over-RDMA version 1:
-// section 4.3 of draft-ietf-nfsv4-rpcrdma-08, the protocol of RFC 8166.
+// Package rpcrdma1 encodes and decodes the transport header of RPC-over-RDMA version 1: section 4.3
+// of draft-ietf-nfsv4-rpcrdma-08, the protocol of RFC 8166.
 //
-// [Message] is all of it: XID, version, credits, and a [Body] that is one of
-// five procedures. Chunk lists, linked lists in the XDR, are slices. Package [xdr]
-// says what methods every type has, and who owns the memory.
+// A [Message] is a whole header: XID, version, credits, and a [Body] with the fields of one of five
+// procedures. Chunk lists, linked lists in the XDR, are slices. Package [xdr] documents the methods
+// of generated types and the ownership of memory.
 //
-// What follows a header of procedure [ProcMsg] or [ProcMsgp] is the RPC message
-// and belongs to nobody here: decode with DecodeXDR and take what
-// [xdr.Decoder.Rest] returns, which begins with the XID again. UnmarshalBinary
-// is for messages without one: it refuses what follows. Version and XID are
-// decoded as they are, even where the body is refused; judging them, and which
-// lists a procedure may have, is the transport's work.
+// After a header of procedure [ProcMsg] or [ProcMsgp] comes the RPC message, which no type of this
+// package includes. To read both, decode with DecodeXDR, and get the RPC message from
+// [xdr.Decoder.Rest]; it begins with the XID again. UnmarshalBinary is for headers without an RPC
+// message: it refuses trailing bytes. Version and XID are decoded even where the body is refused.
+// The transport checks them, and the lists that a procedure may have.
 //
-// The draft's XDR is corrected in four places (spec/errata, P19 to P22 in
-// docs/pitfalls.md): word types are defined, definitions are in order, the two
-// words of [ErrVers] are a struct, and an error code that is not known has no
-// body, where the draft has eight words that no peer sends. Only the last can
-// be seen on the wire; RFC 8166 has it so, too. Such codes decode, so that their
-// RPC can be ended. Procedures that are not known do not.
+// Errata correct the draft's XDR in four places (spec/errata, P19 to P22 in docs/pitfalls.md). Word
+// types are defined, definitions are in order, and the two words of [ErrVers] are a struct. An
+// unknown error code has no body; the draft has eight words, which no peer sends. Only the last
+// changes the encoding, and agrees with RFC 8166. Unknown error codes decode, so that their RPC can
+// be failed. Unknown procedures do not.
 package rpcrdma1

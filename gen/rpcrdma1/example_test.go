@@ -30,7 +30,7 @@ func Example() {
 	}
 	fmt.Println(got.Body.Proc, got.Body.Msg.Reads[0].Target.Length, string(d.Rest()))
 
-	fmt.Println(got.UnmarshalBinary(wire[:30])) // a header cut short
+	fmt.Println(got.UnmarshalBinary(wire[:30])) // a truncated header
 	// Output:
 	// RDMA_MSG 8192 the RPC message
 	// xdr: rpcrdma1.Message.Body.Msg.Reads[0].Position: offset 20: 10 bytes left, 24 needed (RFC 4506 §3)

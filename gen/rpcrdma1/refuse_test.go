@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault of a header is named where it is.
+// TestRefused proves that each fault of a header is reported at its place.
 func TestRefused(t *testing.T) {
 	const msg, nomsg, msgp = "rpcrdma1.Message.Body.Msg.", "rpcrdma1.Message.Body.Nomsg.", "rpcrdma1.Message.Body.Msgp."
 	xdrtest.RunBad[Message](t, xdrtest.Load(t), []xdrtest.Bad{
@@ -31,7 +31,8 @@ func TestRefused(t *testing.T) {
 		{Name: "msgp writes 2", Vector: "msgp", At: 52, Word: 2, Code: xdr.CodeBool, Offset: 52, Path: msgp + "Writes"},
 		{Name: "msgp reply 2", Vector: "msgp", At: 56, Word: 2, Code: xdr.CodeBool, Offset: 56, Path: msgp + "Reply"},
 
-		// R29, T26: counts against the bytes that are left: 40 in the write list, 32 in the reply chunk.
+		// R29, T26: counts beyond the bytes left: 40 in the write list, 32 in the reply
+		// chunk.
 		{
 			Name: "one segment more than present", Vector: "msg-reply-chunk", At: 28, Word: 3,
 			Code: xdr.CodeCount, Offset: 28, Path: msg + "Reply.Target",
@@ -48,7 +49,7 @@ func TestRefused(t *testing.T) {
 			Text: "xdr: rpcrdma1.Message.Body.Nomsg.Reads[1].Position: offset 44: 8 bytes left, 24 needed (RFC 4506 §3)",
 		},
 
-		// T21: procedures that there are not, which the transport answers with ERR_CHUNK.
+		// T21: unknown procedures, which the transport answers with ERR_CHUNK.
 		{
 			Name: "procedure 5", Vector: "done", At: 12, Word: 5,
 			Code: xdr.CodeEnum, Offset: 12, Path: "rpcrdma1.Message.Body.Proc",
@@ -58,8 +59,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestUnknownProcedureKeepsPrefix: whoever answers an unknown procedure has
-// the XID and the version that the answer copies (T21, T23).
+// TestUnknownProcedureKeepsPrefix: after an unknown procedure the XID and the version are decoded,
+// which the answer copies (T21, T23).
 func TestUnknownProcedureKeepsPrefix(t *testing.T) {
 	in := bytes.Clone(xdrtest.Find(t, xdrtest.Load(t), "done").Bytes)
 	binary.BigEndian.PutUint32(in[12:], 5)
@@ -72,8 +73,8 @@ func TestUnknownProcedureKeepsPrefix(t *testing.T) {
 	}
 }
 
-// TestErrVersLayout proves R115 on the bytes themselves: code, low and high at
-// 16, 20 and 24 of 28 bytes, for any version in front (T23).
+// TestErrVersLayout proves R115 on the bytes: code, low and high at 16, 20 and 24 of 28 bytes, for
+// any version in the prefix (T23).
 func TestErrVersLayout(t *testing.T) {
 	for _, vers := range []uint32{0, 1, 2, 3, 0xffffffff} {
 		m := Message{XID: 9, Vers: vers, Credit: 8, Body: Body{
@@ -105,8 +106,8 @@ func equal(a, b []uint32) bool {
 	return true
 }
 
-// TestEncodeRefuses proves that a procedure without an arm is never sent, and
-// leaves the buffer alone; an error code may be any number (R121).
+// TestEncodeRefuses proves that a procedure without an arm is not encoded, and the buffer is
+// unchanged; an error code may be any number (R121).
 func TestEncodeRefuses(t *testing.T) {
 	m := Message{Vers: 1, Body: Body{Proc: 7}}
 	e := xdr.NewEncoder([]byte("before"))
@@ -116,8 +117,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// TestOnlyTheArmSelected proves R22 and R23: what the arms not selected hold is
-// neither counted nor sent.
+// TestOnlyTheArmSelected proves R22 and R23: the contents of other arms are neither counted nor
+// encoded.
 func TestOnlyTheArmSelected(t *testing.T) {
 	m := Message{XID: 1, Vers: 1, Credit: 2, Body: Body{
 		Proc:  ProcDone,
@@ -130,9 +131,9 @@ func TestOnlyTheArmSelected(t *testing.T) {
 	}
 }
 
-// TestExtraWordsOfUnknownError proves R121 for a peer that follows the draft to
-// the letter and sends eight words behind a code that it made up: they stay
-// unread (erratum P20), for the transport to ignore.
+// TestExtraWordsOfUnknownError proves R121 for a peer that follows the draft to the letter, and
+// sends eight words after an unknown code: they are not decoded (erratum P20), and the transport
+// ignores them.
 func TestExtraWordsOfUnknownError(t *testing.T) {
 	in := append(bytes.Clone(xdrtest.Find(t, xdrtest.Load(t), "error-unknown").Bytes), make([]byte, 32)...)
 	d := xdr.NewDecoder(in, nil)
@@ -142,8 +143,7 @@ func TestExtraWordsOfUnknownError(t *testing.T) {
 	}
 }
 
-// TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 segments cost an
-// error and nothing else.
+// TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 segments cost only an error.
 func TestHugeCounts(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector allocates")
@@ -163,8 +163,8 @@ func TestHugeCounts(t *testing.T) {
 	}
 }
 
-// TestEndlessList proves R31 and R324 for T25: a read list that fills the buffer,
-// and no word to end it.
+// TestEndlessList proves R31 and R324 for T25: a read list that fills the buffer, without the word
+// that ends it.
 func TestEndlessList(t *testing.T) {
 	in := make([]byte, 16, 16+24*4096)
 	for range 4096 {
@@ -182,8 +182,8 @@ func TestEndlessList(t *testing.T) {
 	}
 }
 
-// TestManyEmptyChunks proves R324 for T27: chunks of no segments are the
-// densest there is, 8 bytes of input for each.
+// TestManyEmptyChunks proves R324 for T27: chunks without segments take the least input, 8 bytes
+// each.
 func TestManyEmptyChunks(t *testing.T) {
 	in := binary.BigEndian.AppendUint32(make([]byte, 0, 9000), 7)
 	in = binary.BigEndian.AppendUint32(in, 1)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A scan of a message with a reply chunk finds wrong what CheckXDR does, whichever
-// word of it is spoiled.
+// A scan of a message with a reply chunk reports the errors of CheckXDR, whichever word is
+// replaced.
 func TestScanOfReplyChunk(t *testing.T) {
 	wire := []byte{
 		0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 0, // RDMA_MSG

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// seg and read keep the tables below readable.
+// seg and read shorten the tables below.
 func seg(handle, length uint32, offset uint64) Segment { return Segment{handle, length, offset} }
 
 func read(position, handle, length uint32, offset uint64) ReadChunk {
@@ -18,11 +18,14 @@ func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 
 // TestMessage proves, for every procedure and shape of list:
 //   - R15, R34: xid, vers, credit and procedure are the first four words of each;
-//   - R18, R19, R20, R21, R22, R23: what follows them, and that decoding stops where the RPC message begins;
+//   - R18, R19, R20, R21, R22, R23: the words after them, and that decoding stops where the RPC
+//     message begins;
 //   - R24, R25, R26, R27: the lists; three absent ones are 12 bytes;
-//   - R30, R31: every truncated prefix is refused, with the missing bytes still behind it in memory (T20);
-//   - R32: what is encoded decodes to the same value; R33: never into a buffer that is too small;
-//   - R115: the layout of ERR_VERS; R121: unknown codes decode. R320: the codec matches the vectors.
+//   - R30, R31: every truncated prefix is refused, with the missing bytes still after it in
+//     memory (T20);
+//   - R32: an encoded value decodes to the same value; R33: never into a buffer that is too small;
+//   - R115: the layout of ERR_VERS; R121: unknown codes decode. R320: the codec matches the
+//     vectors.
 func TestMessage(t *testing.T) {
 	msg := func(xid, credit uint32, h Header) Message {
 		return Message{xid, 1, credit, Body{Proc: ProcMsg, Msg: h}}

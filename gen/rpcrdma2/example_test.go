@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// A first message that announces a receive size: prefix and body one after the
-// other, and back by way of the header type.
+// A first message that advertises a receive size: prefix and body are encoded in turn, and decoded
+// by the header type.
 func Example() {
 	e := xdr.NewEncoder(nil)
 	prefix := rpcrdma2.HeaderPrefix{Start: rpcrdma2.Common{XID: 7, Vers: 2, Credit: 8<<16 | 1, Htype: rpcrdma2.HeaderConnProp}}

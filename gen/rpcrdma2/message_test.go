@@ -12,9 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestWholeMessages decodes messages as a transport does: the prefix, then
-// the body that its header type names, then the payload that stays: R138, R140,
-// R148, R149, R150 and R213.
+// TestWholeMessages decodes messages as a transport does: the prefix, then the body of its header
+// type, then the payload as the rest: R138, R140, R148, R149, R150 and R213.
 func TestWholeMessages(t *testing.T) {
 	ext := Extension()
 	prefix := func(xid, credit, htype, flags uint32) HeaderPrefix {
@@ -77,8 +76,7 @@ func TestWholeMessages(t *testing.T) {
 	}
 }
 
-// TestUnknownHeaderTypes: no type is tied to numbers that are none, so the
-// transport can tell (T22).
+// TestUnknownHeaderTypes: unknown numbers have no type, so the transport detects them (T22).
 func TestUnknownHeaderTypes(t *testing.T) {
 	ext := Extension()
 	for _, htype := range []uint32{2, 3, 6, 0xffffffff} {
@@ -119,9 +117,8 @@ func TestFlagsAndErrors(t *testing.T) {
 	}
 }
 
-// TestVersionOneError shows why A1 wants the length of an error looked at first:
-// by the words of version 2, the 28 bytes of ERR_VERS in version 1 have flag
-// RESPONSE, and the lowest version for a code.
+// TestVersionOneError shows why A1 requires a check of the error's length first: read as version 2,
+// the 28 bytes of a version 1 ERR_VERS have the flag RESPONSE, and the lowest version as the code.
 func TestVersionOneError(t *testing.T) {
 	in := []byte("\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01")
 	d := xdr.NewDecoder(in, nil)
@@ -173,7 +170,7 @@ func TestPropertyTypes(t *testing.T) {
 			t.Errorf("property %d, % x: %v, want %v", c.id, c.data, err, c.want)
 		}
 	}
-	// R222: what is not known has no type, and is skipped by whoever asks.
+	// R222: an unknown property has no type, and is skipped.
 	if code := ext.Find(xdr.Properties, 7); code != nil {
 		t.Errorf("property 7 has type %s", code.Type)
 	}

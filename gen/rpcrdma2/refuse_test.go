@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault is named where it is; the transport
-// answers BAD_XDR (R196).
+// TestRefused proves that each fault is reported at its place; the transport answers BAD_XDR (R196).
 func TestRefused(t *testing.T) {
 	all := xdrtest.Load(t)
 	// R28, T24: presence words; R29, T26: counts; R31, T25: a list without end.
@@ -38,7 +37,7 @@ func TestRefused(t *testing.T) {
 			Text: "xdr: rpcrdma2.Nomsg.Chunks.Reads[1].Position: offset 32: 8 bytes left, 24 needed (RFC 4506 §3)",
 		},
 	})
-	// R197: data that run over the message's end, and padding that is not zero.
+	// R197: data beyond the message's end, and padding that is not zero.
 	xdrtest.RunBad[ConnProp](t, all, []xdrtest.Bad{
 		{
 			Name: "one property more than present", Vector: "connprop-defaults", At: 0, Word: 3,
@@ -64,7 +63,7 @@ func TestRefused(t *testing.T) {
 	xdrtest.RunBad[PropSubset](t, all, []xdrtest.Bad{
 		{Name: "words", Vector: "propsubset", At: 0, Word: 3, Code: xdr.CodeCount, Offset: 0, Path: "rpcrdma2.PropSubset"},
 	})
-	// R212: an arm that is not there.
+	// R212: an unknown arm.
 	xdrtest.RunBad[Error](t, all, []xdrtest.Bad{
 		{
 			Name: "range without words", Vector: "error-bad-xdr", At: 0, Word: ErrVers,
@@ -75,8 +74,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 elements, or
-// bytes, cost an error and nothing else.
+// TestHugeCounts proves R29 and R324: 32 bytes that claim 2^31 elements, or bytes, cost only an
+// error.
 func TestHugeCounts(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector allocates")

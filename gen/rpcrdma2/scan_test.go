@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// A scan gives no element of an array whose count says more than can be there.
+// A scan yields no element of an array whose count exceeds the input.
 func TestScanOfTooManyProperties(t *testing.T) {
 	wire := []byte{
 		0, 0, 0, 2, // properties

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// seg, read and chunk keep the tables below readable.
+// seg, read and chunk shorten the tables below.
 func seg(handle, length uint32, offset uint64) Segment { return Segment{handle, length, offset} }
 
 func read(position, handle, length uint32, offset uint64) ReadSegment {
@@ -17,7 +17,7 @@ func read(position, handle, length uint32, offset uint64) ReadSegment {
 func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 
 // TestPrefix proves R138 (four common words and the flags), R15 and R34; and
-// that undefined flags and types reach the transport, which judges them.
+// that undefined flags and types reach the transport, which checks them.
 func TestPrefix(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]HeaderPrefix{

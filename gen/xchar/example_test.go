@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/xchar"
 )
 
-// What an endpoint says first, and how its peer reads the value.
+// The first operation of an endpoint, and the value that its peer decodes.
 func Example() {
 	init := xchar.Init{
 		Start:    xchar.Spec{{Which: xchar.IDRemoteInvalidation, Data: []byte{0, 0, 0, 1}}},

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault is named where it is. R232: data that run
-// past the message are an XDR error.
+// TestRefused proves that each fault is reported at its place. R232: data beyond the message are an
+// XDR error.
 func TestRefused(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.RunBad[Init](t, all, []xdrtest.Bad{
@@ -103,8 +103,7 @@ func TestCharacteristicTypes(t *testing.T) {
 	}
 }
 
-// TestHugeCounts proves R324: 32 bytes that claim 2^31 elements cost an error
-// and nothing else.
+// TestHugeCounts proves R324: 32 bytes that claim 2^31 elements cost only an error.
 func TestHugeCounts(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector allocates")
