@@ -1,4 +1,4 @@
-// Package machine finds out what the process may use of the machine it runs on.
+// Package machine reports the resources of the machine that the process may use.
 package machine
 
 import (
@@ -8,11 +8,13 @@ import (
 	"sync"
 )
 
-// Memory returns the number of bytes of memory that the process may have in all: the least of what the machine has, its control groups
-// allow (Linux), its address space is limited to (Linux), and the Go runtime is told to keep to (GOMEMLIMIT). It is
-// math.MaxInt64 where nothing of that is known.
+// Memory returns the number of bytes of memory that the process may use in all. It is the least of
+// the memory of the machine, the limits of the process's control groups (Linux), the limit of its
+// address space (Linux), and the limit of the Go runtime (GOMEMLIMIT). If none of them is known, it
+// is math.MaxInt64.
 var Memory = sync.OnceValue(func() int64 {
-	return min(ofSystem(os.DirFS("/")), addressSpace(), debug.SetMemoryLimit(-1)) // which reads it only
+	return min(ofSystem(os.DirFS("/")), addressSpace(), debug.SetMemoryLimit(-1)) // -1 reads it
 })
 
+// unknown is the value of an unknown limit.
 const unknown = math.MaxInt64

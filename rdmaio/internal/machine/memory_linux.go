@@ -10,12 +10,13 @@ import (
 	"syscall"
 )
 
-// ofSystem returns what the machine has, or a control group of the process allows if that is less.
+// ofSystem returns the memory of the machine, or the limit of a control group of the process if
+// that is less.
 func ofSystem(root fs.FS) int64 {
 	return min(total(root), groups(root))
 }
 
-// total reads what the machine has: "MemTotal:  16303428 kB" (proc_meminfo(5)).
+// total returns the memory of the machine, from the line "MemTotal: 16303428 kB" (proc_meminfo(5)).
 func total(root fs.FS) int64 {
 	b, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
@@ -32,9 +33,10 @@ func total(root fs.FS) int64 {
 	return unknown
 }
 
-// groups reads the limits of the control groups of the process and of those above them, of either version (cgroups(7)): a
-// line of /proc/self/cgroup is "0::/path" for version 2, and "5:memory:/path" for version 1. In a container the
-// path may be that of the host, where nothing is to be found; then the top of the tree has the limit.
+// groups returns the least limit of the process's control groups and their parents, of both
+// versions (cgroups(7)). A line of /proc/self/cgroup is "0::/path" for version 2, and
+// "5:memory:/path" for version 1. In a container the path may be the host's, which does not exist
+// there. Then the root of the tree has the limit.
 func groups(root fs.FS) int64 {
 	least := int64(unknown)
 	b, err := fs.ReadFile(root, "proc/self/cgroup")
@@ -56,7 +58,8 @@ func groups(root fs.FS) int64 {
 		for dir := path.Clean("/" + f[2]); ; dir = path.Dir(dir) {
 			b, err := fs.ReadFile(root, path.Join(tree, dir, file))
 			if err == nil {
-				if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // "max" is no limit
+				// "max" is not a number: there is no limit.
+				if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
 					least = min(least, n)
 				}
 			}
@@ -68,7 +71,7 @@ func groups(root fs.FS) int64 {
 	return least
 }
 
-// addressSpace is RLIMIT_AS.
+// addressSpace returns RLIMIT_AS.
 func addressSpace() int64 {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &r); err != nil || uint64(r.Cur) > unknown {

@@ -5,7 +5,8 @@ import (
 	"testing/fstest"
 )
 
-// The least limit of machine and control groups, of both versions, is found where it stands; what cannot be read is none.
+// The least limit of the machine and of control groups of both versions is found. A file that
+// cannot be parsed has no limit.
 func TestOfSystem(t *testing.T) {
 	const meminfo = "MemFree:   1 kB\nMemTotal:       2048 kB\n"
 	for name, tt := range map[string]struct {

@@ -17,9 +17,8 @@ const (
 	Done  Kind = "RDMA_DONE"
 )
 
-// Message is the header of a message (RFC 8166 §4.1). It is parsed from the document
-// alone, without the generated code or anything else of the transport, so that tests can hold these
-// against it.
+// Message is the header of a message (RFC 8166 §4.1). Parse is written from the document, without
+// the generated code or other code of the transport, so that tests can check these with it.
 type Message struct {
 	XID, Credit uint32
 	Kind        Kind
@@ -150,7 +149,7 @@ func (p *parser) direction(m *Message) {
 
 // String returns the header in one line, such as
 //
-//	Call 0x1 credit 32 read{at 40: 8 bytes key 0x11 addr 0x1000} reply[1024 bytes key 0x12 addr 0x2000] + 40 inline
+//	Call 0x1 credit 32 read{at 40: 8 bytes key 0x11 addr 0x1000} + 40 inline
 func (m Message) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x credit %d", m.Kind, m.XID, m.Credit)

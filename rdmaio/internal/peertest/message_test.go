@@ -7,8 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 )
 
-// Messages worked out by hand from RFC 8166 §4.1 print as what they are, and less than a fixed
-// header says so.
+// Messages written by hand from RFC 8166 §4.1 print in words. Truncated ones print an error.
 func TestMessage(t *testing.T) {
 	const (
 		msg   = "00000001 00000001 00000020 00000000 "

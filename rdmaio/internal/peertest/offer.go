@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Offer is memory of a Peer for others to use, with a record of what they did to it.
+// Offer is memory of a Peer that the other side may access, and a record of the changes to it.
 type Offer struct {
 	verbs.MemoryRegion
 	Data []byte
@@ -15,13 +15,13 @@ type Offer struct {
 	was []byte
 }
 
-// Range is some bytes that others have changed.
+// Range is a range of bytes that the other side has changed.
 type Range struct {
 	At   int
 	Data []byte
 }
 
-// Offer registers n bytes of any content. They end with the test.
+// Offer registers n random bytes. They are deregistered at the end of the test.
 func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	p.t.Helper()
 	o := &Offer{Data: make([]byte, n)}
@@ -33,11 +33,11 @@ func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	var err error
 	o.MemoryRegion, err = p.pd.RegisterMemory(o.Data, access)
 	p.must(err)
-	if p.tell != nil {
-		p.tell.ExemptKey(o.RKey())
+	if p.exempt != nil {
+		p.exempt.ExemptKey(o.RKey())
 	}
 	p.t.Cleanup(func() {
-		// The connection goes first: what is under way ends with it.
+		// Disconnecting first ends the accesses in progress.
 		for _, end := range []func() error{p.QP.Disconnect, o.Deregister} {
 			if err := end(); err != nil {
 				p.t.Error(err)
@@ -47,22 +47,22 @@ func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	return o
 }
 
-// Segment is the whole of it in hexadecimal, as a segment of a chunk (RFC 8166 §3.4.3).
+// Segment returns all of o as a segment of a chunk (RFC 8166 §3.4.3), in hexadecimal.
 func (o *Offer) Segment() string { return o.Part(0, uint32(len(o.Data))) }
 
-// Part is n bytes at an offset, likewise. They need not lie within.
+// Part returns n bytes at an offset as a segment. They need not be within o.
 func (o *Offer) Part(at int, n uint32) string {
 	return fmt.Sprintf("%08x %08x %016x ", o.RKey(), n, o.RemoteAddr()+uint64(at))
 }
 
-// Fill makes its content another one by the Peer itself, which is no change by others.
+// Fill sets the first bytes of o to b. Changes does not report them.
 func (o *Offer) Fill(b []byte) {
 	copy(o.Data, b)
 	copy(o.was, b)
 }
 
-// Changes tells what others have changed since the last time. Who may still write there must have
-// been heard of, or the answer is a race.
+// Changes returns the ranges that the other side has changed since the last call. The test must
+// know that no access is in progress, or there is a race.
 func (o *Offer) Changes() (list []Range) {
 	for i := 0; i < len(o.Data); i++ {
 		from := i
@@ -77,7 +77,7 @@ func (o *Offer) Changes() (list []Range) {
 	return list
 }
 
-// Within reports whether all changes lie in n bytes at an offset.
+// Within reports whether all changes are within the n bytes at offset at.
 func Within(list []Range, at, n int) bool {
 	for _, r := range list {
 		if r.At < at || r.At+len(r.Data) > at+n {

@@ -14,46 +14,44 @@ import (
 // long.
 const Patience = 30 * time.Second
 
-// Recvs and Size are how many Receives a Peer has posted, and how large a message each of them
-// takes.
+// Recvs is the number of Receives that a Peer has posted, and Size their size in bytes.
 const (
 	Recvs = 16
 	Size  = 4096
 )
 
-// The WRIDs of requests: those of Receives are under Recvs.
+// The WRIDs of requests. Those of Receives are below Recvs.
 const (
 	sendID = 1 << 32
 	rdmaID = 1 << 33
 )
 
-// Peer is one end of a connection. It ends with its test.
+// Peer is one end of a connection. It is closed at the end of its test.
 type Peer struct {
 	QP   verbs.QueuePair
 	MR   verbs.MemoryRegion // of Mem
-	Mem  []byte             // its messages, and what its RDMA operations move
+	Mem  []byte             // its messages, and the data of its RDMA operations
 	Lost <-chan struct{}    // closed with the connection
 
-	t     testing.TB
-	pd    verbs.ProtectionDomain
-	cq    verbs.CompletionQueue
-	ready <-chan struct{}
-	kept  []verbs.WC // polled and not asked for yet
-	tell  exempter
+	t      testing.TB
+	pd     verbs.ProtectionDomain
+	cq     verbs.CompletionQueue
+	ready  <-chan struct{}
+	kept   []verbs.WC // polled completions that no method has used yet
+	exempt exempter
 }
 
-// exempter is a device that watches what its users do. It is told which objects are a Peer's, for
-// whom no rule holds.
+// exempter is a device that checks its users against rules. A Peer exempts its own objects.
 type exempter interface {
 	ExemptQP(num uint32)
 	ExemptKey(key uint32)
 }
 
-// New makes a peer on a device.
+// New returns a peer on a device.
 func New(t testing.TB, dev verbs.Device) *Peer {
 	t.Helper()
 	p := &Peer{t: t}
-	p.tell, _ = dev.(exempter)
+	p.exempt, _ = dev.(exempter)
 	var err error
 	p.pd, err = dev.AllocPD()
 	p.must(err)
@@ -65,8 +63,8 @@ func New(t testing.TB, dev verbs.Device) *Peer {
 	p.Lost = lost
 	p.QP, err = p.pd.CreateQP(verbs.QPConfig{SendCQ: p.cq, RecvCQ: p.cq, MaxSendWR: 64, MaxRecvWR: 64, Notify: func() { close(lost) }})
 	p.must(err)
-	if p.tell != nil {
-		p.tell.ExemptQP(p.QP.Num())
+	if p.exempt != nil {
+		p.exempt.ExemptQP(p.QP.Num())
 	}
 	p.Mem = make([]byte, (Recvs+1)*Size)
 	p.MR, err = p.pd.RegisterMemory(p.Mem, verbs.AccessLocalWrite)
@@ -84,7 +82,7 @@ func New(t testing.TB, dev verbs.Device) *Peer {
 	return p
 }
 
-// Bytes parses hexadecimal digits with spaces between them.
+// Bytes returns the bytes of text, which has hexadecimal digits and spaces.
 func Bytes(t testing.TB, text string) Raw {
 	t.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
@@ -101,7 +99,7 @@ func (p *Peer) must(err error) {
 	}
 }
 
-// Dial connects, and returns the other side's private data.
+// Dial connects and returns the private data of the other side.
 func (p *Peer) Dial(dev verbs.Dialer, addr string, private []byte) []byte {
 	p.t.Helper()
 	info, err := dev.Dial(context.Background(), addr, p.QP, &verbs.ConnParams{PrivateData: private})
@@ -109,8 +107,8 @@ func (p *Peer) Dial(dev verbs.Dialer, addr string, private []byte) []byte {
 	return info.PrivateData
 }
 
-// Accept takes the next connection. It may run on a goroutine of its own; false says that none
-// came.
+// Accept accepts the next connection. If that fails, it fails the test and returns false. It may be
+// called from any goroutine.
 func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
 	req, err := ln.Accept(context.Background())
 	if err == nil {
@@ -122,19 +120,19 @@ func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
 	return err == nil
 }
 
-// Send sends a message as it is.
+// Send sends b as a message.
 func (p *Peer) Send(b []byte) {
 	p.t.Helper()
 	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.Send}, b)
 }
 
-// SendHex is Send for one written in hexadecimal.
+// SendHex sends a message written in hexadecimal.
 func (p *Peer) SendHex(text string) {
 	p.t.Helper()
 	p.Send(Bytes(p.t, text))
 }
 
-// SendInvalidate sends a message that ends a key of the other side.
+// SendInvalidate sends a message that invalidates a key of the other side.
 func (p *Peer) SendInvalidate(b []byte, key uint32) {
 	p.t.Helper()
 	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}, b)
@@ -147,7 +145,7 @@ func (p *Peer) send(wr verbs.SendWR, b []byte) {
 	p.post(wr)
 }
 
-// Write writes bytes to the other side's memory, and reports whether that went well.
+// Write writes bytes to the other side's memory, and reports whether it succeeded.
 func (p *Peer) Write(key uint32, at uint64, b []byte) bool {
 	p.t.Helper()
 	n := copy(p.Mem[Recvs*Size:], b)
@@ -157,7 +155,7 @@ func (p *Peer) Write(key uint32, at uint64, b []byte) bool {
 	})
 }
 
-// Read reads n bytes of the other side's memory; nil if that went wrong.
+// Read returns n bytes of the other side's memory, or nil if it failed.
 func (p *Peer) Read(key uint32, at uint64, n int) []byte {
 	p.t.Helper()
 	if !p.post(verbs.SendWR{
@@ -169,7 +167,7 @@ func (p *Peer) Read(key uint32, at uint64, n int) []byte {
 	return append([]byte(nil), p.Mem[Recvs*Size:][:n]...)
 }
 
-// post posts a request and waits until it is over.
+// post posts a request, waits for its completion and reports whether it succeeded.
 func (p *Peer) post(wr verbs.SendWR) bool {
 	p.t.Helper()
 	if _, err := p.QP.PostSend([]verbs.SendWR{wr}); err != nil {
@@ -184,7 +182,7 @@ func (p *Peer) post(wr verbs.SendWR) bool {
 	return true
 }
 
-// Message returns the next message, and posts its Receive again. It returns nil if none comes in
+// Message returns the next message and posts its Receive again. It returns nil if none arrives in
 // time.
 func (p *Peer) Message(wait time.Duration) Raw {
 	p.t.Helper()
@@ -199,11 +197,11 @@ func (p *Peer) Message(wait time.Duration) Raw {
 
 func (p *Peer) recv(id uint64) {
 	if _, err := p.QP.PostRecv([]verbs.RecvWR{{WRID: id, SGL: []verbs.SGE{{MR: p.MR, Offset: int(id) * Size, Length: Size}}}}); err != nil {
-		p.t.Logf("receive: %v", err) // the connection is gone
+		p.t.Logf("receive: %v", err) // the connection has ended
 	}
 }
 
-// poll waits for a completion of a kind, and keeps others for later.
+// poll waits for a completion that match accepts, and keeps others for later.
 func (p *Peer) poll(match func(verbs.WC) bool, wait time.Duration) (verbs.WC, bool) {
 	timeout := time.After(wait)
 	for armed := false; ; {

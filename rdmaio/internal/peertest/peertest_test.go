@@ -46,8 +46,8 @@ func pair(t *testing.T, addr string, open func(name string) (verbs.Device, error
 	return a, b
 }
 
-// What a peer sends arrives as it is, what is done to its memory is on record, and what it must not
-// do costs the connection.
+// A message arrives with the bytes that the peer sent. Changes of its memory are recorded. A
+// forbidden access ends the connection.
 func TestPeer(t *testing.T) {
 	network := mem.New(nil)
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestPeer(t *testing.T) {
 			}
 			o := b.Offer(100, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead|verbs.AccessRemoteInvalidate)
 			if list := o.Changes(); len(list) != 0 {
-				t.Errorf("changed by nobody: %v", list)
+				t.Errorf("changed without an access: %v", list)
 			}
 			was := bytes.Clone(o.Data)
 			if got := a.Read(o.RKey(), o.RemoteAddr()+10, 20); !bytes.Equal(got, was[10:30]) {
@@ -90,12 +90,12 @@ func TestPeer(t *testing.T) {
 				t.Error("Within is wrong")
 			}
 			if b.Message(time.Millisecond) != nil {
-				t.Error("a message out of nothing")
+				t.Error("a message that was not sent")
 			}
 			a.Write(o.RKey(), o.RemoteAddr(), []byte("late"))
 			<-b.Lost
 			if list := o.Changes(); len(list) != 0 {
-				t.Errorf("a write with a key that had ended did %v", list)
+				t.Errorf("a write with an invalid key changed %v", list)
 			}
 		})
 	}

@@ -2,20 +2,23 @@ package sim
 
 import "encoding/binary"
 
-// account is what the network knows of one end's credits, from the messages that pass.
+// account counts the credits and Calls of one end, from the messages that the network carries. It
+// is a second implementation of rdmaiotest.Ledger on purpose: that one checks connections over a
+// provider, this one engines alone, and they share no code in which a wrong reading of the RFC
+// could hide from both. It also checks RDMA_DONE.
 type account struct {
-	w       *world
-	name    string
-	asks    int // the end may ask for
-	grants  int // and may grant
-	granted int
-	calls   map[uint32]bool // sent, the answer has not come, or has to be read
-	open    map[uint32]bool // received, the answer was not sent
-	reading map[uint32]bool // of the calls: the answer has to be read
-	due     map[uint32]bool // answered, and the peer is to read the answer
+	w          *world
+	name       string
+	asks       int // credits that the end asks for
+	grants     int // credits that it grants at most
+	granted    int
+	calls      map[uint32]bool // by XID: sent; no answer has arrived, or it is being read
+	unanswered map[uint32]bool // received; no answer was sent
+	reading    map[uint32]bool // of calls: the answer has read chunks
+	due        map[uint32]bool // answered with read chunks; RDMA_DONE is expected
 }
 
-// kind is what a message is.
+// kind is the kind of a message.
 type kind int
 
 const (
@@ -25,17 +28,18 @@ const (
 	isDone
 )
 
-// seen is what a message is found to be.
+// seen is the result of parsing a message.
 type seen struct {
 	kind        kind
 	xid, credit uint32
-	reads       bool
-	payload     int // where the RPC message begins; 0: not in this message
+	reads       bool // it has read chunks
+	payload     int  // offset of the RPC message; 0: it is in a chunk
 }
 
-// parse finds out what a message is, in its own way (RFC 8166 §4; A27). One that has been sabotaged may be anything. A
-// whole message by read chunk is a Call, but from a server of the draft a Reply.
-func parse(b []byte, lends bool) (m seen) {
+// parse parses a message without the product's code (RFC 8166 §4; A27). It accepts any bytes, since
+// messages may be sabotaged. An RDMA_NOMSG with a chunk at position zero is a Call or, with
+// readChunkReplies, a Reply.
+func parse(b []byte, readChunkReplies bool) (m seen) {
 	word := func(at int) uint32 {
 		if at < 0 || at > len(b)-4 {
 			return ^uint32(0)
@@ -60,7 +64,7 @@ func parse(b []byte, lends bool) (m seen) {
 		at += 24
 	}
 	if word(12) == 1 {
-		if m.kind = isReply; positionZero && !lends {
+		if m.kind = isReply; positionZero && !readChunkReplies {
 			m.kind = isCall
 		}
 		return m
@@ -74,16 +78,16 @@ func parse(b []byte, lends bool) (m seen) {
 		at += 4 + 16*int(word(at+4))
 	}
 	m.payload = at + 4
-	m.kind = kind(word(at + 8)) // behind the payload's XID
+	m.kind = kind(word(at + 8)) // after the payload's XID
 	return m
 }
 
-// post looks at a message that the end wants sent.
+// post checks a message that the end sends.
 func (a *account) post(m seen) {
 	k, xid, credit := m.kind, m.xid, m.credit
 	if k == isDone {
 		if !a.reading[xid] {
-			a.w.fail("%v has read the answer to %#x, says RDMA_DONE, and it had nothing to read", a.name, xid)
+			a.w.fail("%v sends RDMA_DONE for %#x, whose answer has no read chunks", a.name, xid)
 		}
 		delete(a.reading, xid)
 		delete(a.calls, xid)
@@ -93,12 +97,12 @@ func (a *account) post(m seen) {
 		if m.reads {
 			a.due[xid] = true
 		}
-		if !a.open[xid] {
-			a.w.fail("%v answers %#x, which nobody asked or was answered", a.name, xid)
+		if !a.unanswered[xid] {
+			a.w.fail("%v answers %#x, which was not asked or is answered already", a.name, xid)
 		}
-		delete(a.open, xid)
+		delete(a.unanswered, xid)
 		if credit == 0 || int(credit) > a.grants {
-			a.w.fail("%v grants %d credits, it has %d", a.name, credit, a.grants)
+			a.w.fail("%v grants %d credits, at most %d are allowed", a.name, credit, a.grants)
 		}
 		return
 	}
@@ -110,19 +114,19 @@ func (a *account) post(m seen) {
 		a.w.fail("%v has %d Calls in flight, %d were granted", a.name, len(a.calls), a.granted)
 	}
 	if int(credit) != a.asks {
-		a.w.fail("%v asks for %d credits, it wants %d", a.name, credit, a.asks)
+		a.w.fail("%v asks for %d credits, want %d", a.name, credit, a.asks)
 	}
 }
 
-// receive looks at a message that the end is about to see.
+// receive records a message before the end gets it.
 func (a *account) receive(m seen) {
 	switch {
 	case m.kind == isCall:
-		a.open[m.xid] = true
+		a.unanswered[m.xid] = true
 		return
 	case m.kind == isDone:
 		if !a.due[m.xid] {
-			a.w.fail("%v hears RDMA_DONE of %#x, which has nothing to be read", a.name, m.xid)
+			a.w.fail("%v receives RDMA_DONE for %#x, whose answer has no read chunks", a.name, m.xid)
 		}
 		delete(a.due, m.xid)
 		return

@@ -8,25 +8,27 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// The reply cache of the servers, with the rule of rdmaio.CacheReplies: a Call is the same as another one by its XID and its
-// bytes, as they came, and not by what the simulation knows of it. One that is in progress is waited for. One of another
-// connection is answered from the cache only when that connection has ended.
+// The reply cache of the servers follows the rules of rdmaio.CacheReplies. Two Calls are the same
+// if their XIDs and bytes are, whichever RPC of the simulation they belong to. A repeated Call
+// waits while the first one is in progress. A Call of another connection is answered from the cache
+// only when that connection has ended.
 
-// callKey is what a server knows a Call by.
+// callKey identifies a Call at a server.
 type callKey struct {
 	server int
 	xid    uint32
 	sum    uint64
 }
 
-// cached is a Call that was executed, or is being.
+// cached is a Call that was executed or is being executed.
 type cached struct {
 	key  callKey
-	from *end // where it came last
+	from *end // the connection that it came on last
 	done bool
 }
 
-// retryAfter is how long a Call waits before a server looks again for the one that it repeats.
+// retryAfter is the time that a repeated Call waits before the server looks for the first one
+// again.
 const retryAfter = time.Millisecond
 
 // lookUp answers a Call from the cache, or executes it.
@@ -35,7 +37,7 @@ func (e *end) lookUp(q *engine.Request, p *rpc) {
 	key := callKey{e.i, binary.BigEndian.Uint32(q.Message), maphash.Bytes(w.seed, strip(q.Message, q.Padding, len(p.msg)))}
 	c := w.cache[key]
 	switch {
-	case e.gone: // nobody would hear it
+	case e.gone: // the reply could not be sent
 		e.answer(q, engine.Answer{Drop: true})
 	case c == nil:
 		c = &cached{key: key, from: e}
@@ -51,7 +53,7 @@ func (e *end) lookUp(q *engine.Request, p *rpc) {
 	}
 }
 
-// finish ends the execution of a Call. One without a reply to keep is forgotten.
+// finish ends the execution of a Call. Without keep the entry is removed, as there is no reply.
 func (c *cached) finish(w *world, keep bool) {
 	switch {
 	case c == nil:

@@ -8,29 +8,29 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 )
 
-// Fault is a kind of thing that goes wrong.
+// Fault is a kind of fault that a simulation injects.
 type Fault int
 
 // The faults.
 const (
-	Break       Fault = iota // the connection ends, each end hears of it in its time
+	Break       Fault = iota // the connection breaks; each end is notified after a while
 	CloseClient              // the side that dialed closes it
 	CloseServer              // the side that accepted does
-	Stall                    // nothing moves for longer than the engines wait
-	Hiccup                   // nothing moves for a while
+	Stall                    // no request is carried out for longer than the engines wait
+	Hiccup                   // no request is carried out for a while
 	LateWC                   // a completion comes late
-	Cancel                   // a caller gives up
-	NoMemory                 // a Call with chunks gets no memory
+	Cancel                   // a caller cancels its Call
+	NoMemory                 // there is no memory for a Call with chunks, or for a send buffer
 	Refuse                   // a handler answers ERR_CHUNK
-	Drop                     // a handler answers nothing
-	Slow                     // a handler takes its time
-	NoGrant                  // a Reply says 0 credits
-	Narrow                   // a place for results is smaller than the result
-	NoDone                   // a client of the draft does not say that it has read a reply
-	Pad                      // a peer of the draft puts padding into a message
-	RefusePost               // a provider refuses a post, from some request on
-	Resize                   // both ends agree on another inline size for one direction
-	Faults                   // how many kinds there are
+	Drop                     // a handler does not answer
+	Slow                     // a handler answers late
+	NoGrant                  // a Reply grants 0 credits
+	Narrow                   // a write chunk is smaller than its result
+	NoDone                   // the network loses an RDMA_DONE
+	Pad                      // a message gets the padding of the draft
+	RefusePost               // a provider refuses a post from some request on
+	Resize                   // the ends negotiate another inline size for one direction
+	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
@@ -38,60 +38,63 @@ var faultNames = [Faults]string{
 	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize",
 }
 
-// String names the fault.
+// String returns the name of the fault.
 func (f Fault) String() string { return faultNames[f] }
 
-// Config is what to simulate.
+// Config configures a simulation.
 type Config struct {
 	Seed uint64
-	RPCs int // made by the client; those the other way are a third of it
+	RPCs int // made by the client; the server makes a third of that
 
-	// Sabotage, if not nil, is a bug of the network, for tests of the oracles.
+	// Sabotage, if not nil, changes messages on their way, to test the oracles.
 	Sabotage func(*Message)
 
-	// Unflushed is a bug of the provider, likewise: what follows a flushed request has succeeded.
+	// Unflushed simulates a bug of the provider, to test the oracles: after a flushed request
+	// others succeed.
 	Unflushed bool
 
-	// ReleaseEarly is a bug of the engine, likewise: a handler's memory is released when its reply was handed over.
+	// ReleaseEarly simulates a bug of the engine, to test the oracles: it releases a handler's
+	// memory when the reply is handed over.
 	ReleaseEarly bool
 }
 
-// Message is what a Sabotage may change.
+// Message is a message that Config.Sabotage may change.
 type Message struct {
-	Bytes []byte // on their way
-	Copy  bool   // deliver it twice
+	Bytes []byte
+	Copy  bool // deliver it twice
 }
 
-// Result is how it went.
+// Result is the result of a simulation.
 type Result struct {
-	Trace     string         // hash of all events
-	Events    int            // how many
-	Failures  []string       // what should not have been; the first few
-	Fired     [Faults]int    // faults of each kind that came to pass
-	Outcomes  map[string]int // RPCs by how they ended
+	Trace     string // hash of all events
+	Events    int
+	Failures  []string       // the first ten
+	Fired     [Faults]int    // number of faults of each kind
+	Outcomes  map[string]int // number of RPCs by outcome
 	Time      time.Duration  // of the simulated clock
 	Links     int            // connections made
-	FromCache int            // Calls answered from a cache of replies
+	FromCache int            // Calls answered from a reply cache
 }
 
-// draw is what a seed decides for the whole run. Each seed has rates of its own, and
-// none at all for about half of the kinds: some faults hide others.
+// draw has the random choices for a whole run. Each seed has its own rates of faults. About half of
+// the kinds have rate 0, since some faults hide others.
 type draw struct {
-	rate          [Faults]float64 // a chance each time it could happen
-	credits       [2]int          // of Calls by the client, and by the server: 0 is none
-	limits        [2]int          // what each side grants at most to the other
+	rate          [Faults]float64 // probability each time that the fault could happen
+	credits       [2]int          // that client and server ask for; 0: it makes no Calls
+	limits        [2]int          // that client and server grant at most
 	sendWRs       [2]int
-	own           [2]header1.Private // of each side
-	silent        [2]bool            // the side sends no private data of RFC 8797
-	inline        [2]int             // bytes that the side sends at most
+	own           [2]header1.Private // advertised by each side
+	silent        [2]bool            // the side advertises nothing (RFC 8797)
+	inline        [2]int             // bytes that the side sends inline at most
 	reverseChunks bool
 	invalidate    bool    // both sides allow it
-	reads         [2]int  // RDMA Reads at a time; 0 is no limit
-	cache         bool    // the servers have one of replies
+	reads         [2]int  // RDMA Reads at a time; 0: no limit
+	cache         bool    // the servers have a reply cache
 	follows       [2]bool // the side follows the draft: engine.Config.Legacy
-	legacy        bool    // both do, so that replies go by read chunks
+	legacy        bool    // both do, so replies may have read chunks
 }
 
+// newDraw makes the choices for a run.
 func newDraw(r *rand.Rand) draw {
 	var d draw
 	for f := range d.rate {
@@ -99,13 +102,14 @@ func newDraw(r *rand.Rand) draw {
 			d.rate[f] = r.Float64() * r.Float64() * 0.2
 		}
 	}
-	for _, f := range []Fault{Break, CloseClient, CloseServer, Stall, RefusePost} { // these cost a connection
+	// These end a connection, so they are rare.
+	for _, f := range []Fault{Break, CloseClient, CloseServer, Stall, RefusePost} {
 		d.rate[f] *= 0.05
 	}
 	for i := range 2 {
 		d.credits[i] = 1 + r.IntN(8)
 		d.limits[i] = 1 + r.IntN(8)
-		d.sendWRs[i] = 16 + r.IntN(40) // the most that one RPC here needs, at least
+		d.sendWRs[i] = 16 + r.IntN(40) // 16 is the most that one RPC here needs
 		d.own[i] = header1.Private{
 			Send: header.LeastInline * (1 + r.IntN(3)), Recv: header.LeastInline * (1 + r.IntN(3)), RemoteInvalidate: r.IntN(4) > 0,
 		}
@@ -121,8 +125,8 @@ func newDraw(r *rand.Rand) draw {
 		d.credits[1] = 0 // no reverse Calls
 	}
 	d.reverseChunks = r.IntN(2) == 0
-	d.rate[NoDone] = min(1, 5*d.rate[NoDone]) // few replies go by read chunks
-	if d.rate[Resize] /= 10; r.IntN(2) == 0 { // Replies that were planned are refused for it
+	d.rate[NoDone] = min(1, 5*d.rate[NoDone]) // few replies have read chunks
+	if d.rate[Resize] /= 10; r.IntN(2) == 0 { // it makes planned Replies fail
 		d.rate[Resize] = 0
 	}
 	d.reads = [2]int{r.IntN(4), r.IntN(4)}
@@ -134,7 +138,7 @@ func newDraw(r *rand.Rand) draw {
 	}
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {
-		d.reverseChunks = false // a whole message by read chunk is either
+		d.reverseChunks = false // an RDMA_NOMSG with read chunks could be either
 	}
 	return d
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// chainTimeout is how long an engine waits for posted work.
+// chainTimeout is the engine.Config.ChainTimeout of both ends.
 const chainTimeout = time.Second
 
-// end is one end of a connection: an engine, and what a provider and a driver would have.
+// end is one end of a connection: an engine, with the state of its provider and driver.
 type end struct {
 	w    *world
 	i    int // 0: it dialed
@@ -21,31 +21,31 @@ type end struct {
 	peer *end
 
 	eng      *engine.Engine
-	recv     []*region // by the number of the Receive
+	recv     []*region // by WRID of the Receive
 	rq       []verbs.RecvWR
 	sq       []send
 	wcs      []verbs.WC
 	lastWC   time.Duration
 	moving   bool
 	reading  int        // RDMA Reads in sq
-	gone     bool       // it has ended: nothing touches its memory
+	gone     bool       // it has ended, and its memory is not accessed
 	await    bool       // the engine wants completions of the send queue as they come
-	left     []verbs.WC // of those, not looked at
+	unpolled []verbs.WC // completions of the send queue that were not polled
 	timer    time.Duration
 	borrowed int // send buffers that the engine borrowed
 	regions  map[uint32]*region
-	reads    map[*engine.Request][]*region // what the peer may read until it is released
-	given    map[*engine.Request][][]byte  // what a handler gave, until it is released
+	reads    map[*engine.Request][]*region // read chunks of a reply, until it is released
+	given    map[*engine.Request][][]byte  // a handler's memory, until its Request is released
 	account  account
 
-	requests map[*engine.Request]bool // not given back; true: a handler has it
-	faults   uint64                   // that the engine found
-	dropped  bool                     // a Call was, so that a credit of the peer is gone for good
+	requests map[*engine.Request]bool // not released; true: a handler has it
+	faults   uint64                   // found by the engine
+	dropped  bool                     // a Call was dropped, so the peer has lost a credit
 }
 
 var names = [2]string{"client", "server"}
 
-// newLink makes a connection.
+// newLink makes a connection and its ends.
 func (w *world) newLink() {
 	l := &link{w: w}
 	w.links++
@@ -61,6 +61,7 @@ func (w *world) newLink() {
 	}
 }
 
+// newEnd makes the end of side i.
 func (w *world) newEnd(l *link, i int) *end {
 	d := &w.draw
 	calls, serves := d.credits[i], d.limits[i]
@@ -71,7 +72,7 @@ func (w *world) newEnd(l *link, i int) *end {
 		w: w, i: i, link: l, name: names[i], regions: make(map[uint32]*region), requests: make(map[*engine.Request]bool),
 		reads: make(map[*engine.Request][]*region), given: make(map[*engine.Request][][]byte),
 		account: account{
-			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), open: make(map[uint32]bool),
+			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool),
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
 		},
 	}
@@ -95,16 +96,17 @@ func (w *world) newEnd(l *link, i int) *end {
 	return e
 }
 
-// step runs the engine and does what it says. What leads to another step of it is for later.
+// step runs the engine and carries out its effects. Effects that lead to another step are
+// scheduled.
 func (e *end) step(events ...engine.Event) {
 	f := e.eng.Step(e.w.now, events)
 	e.w.note("%s: %d recvs, %d sends, fail %v, %d assemble, %d deliver, %d done, %d release",
 		e.name, len(f.Recvs), len(f.Sends), f.Fail, len(f.Assemble), len(f.Deliver), len(f.Done), len(f.Release))
 	if e.gone && (len(f.Recvs) > 0 || len(f.Sends) > 0 || f.Fail != nil) {
-		e.w.fail("%v wants something of a connection that it ended", e.name)
+		e.w.fail("%v posts to a connection that it ended", e.name)
 	}
 	e.rq = append(e.rq, f.Recvs...)
-	if e.await = f.Await; e.await && len(e.left) > 0 {
+	if e.await = f.Await; e.await && len(e.unpolled) > 0 {
 		e.w.after(e.w.soon(), e.name+" polls", e.poll)
 	}
 	for i := range f.Sends {
@@ -115,7 +117,7 @@ func (e *end) step(events ...engine.Event) {
 		e.end(f.Fail)
 	}
 	for _, b := range f.Return {
-		copy(b.Bytes, poisoned(len(b.Bytes))) // whatever is sent from it now is seen
+		copy(b.Bytes, poisoned(len(b.Bytes))) // a later use is found
 		e.borrowed--
 	}
 	if n := f.WantBuffers; n > 0 {
@@ -133,7 +135,7 @@ func (e *end) step(events ...engine.Event) {
 		e.w.done(e, c.Owner.(*rpc))
 	}
 	for _, q := range f.Release {
-		delete(e.requests, q) // one that was refused at once is not there
+		delete(e.requests, q) // a Call that was refused at once is not in the map
 		e.released(q)
 	}
 	s := e.eng.Stats()
@@ -146,7 +148,7 @@ func (e *end) step(events ...engine.Event) {
 	}
 	if s.FaultyMessages+s.CallsOverCredit > e.faults {
 		e.faults = s.FaultyMessages + s.CallsOverCredit
-		e.w.fail("%v found a fault in what an honest peer sent: %+v", e.name, s)
+		e.w.fail("%v reports a fault of a peer that made none: %+v", e.name, s)
 	}
 	if f.Deadline > 0 && (e.timer <= e.w.now || f.Deadline < e.timer) {
 		e.timer = f.Deadline
@@ -158,21 +160,21 @@ func (e *end) step(events ...engine.Event) {
 	}
 }
 
-// end is what disconnecting does.
+// end disconnects.
 func (e *end) end(why error) {
-	e.gone, e.sq, e.rq, e.wcs, e.left = true, nil, nil, nil, nil
+	e.gone, e.sq, e.rq, e.wcs, e.unpolled = true, nil, nil, nil, nil
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
 	if errors.Is(why, engine.ErrInternal) {
 		e.w.fail("%s: %v", e.name, why)
 	}
 	if errors.Is(why, engine.ErrNoDone) && !l.noDone {
-		e.w.fail("%s: %v, and it was sent", e.name, why)
+		e.w.fail("%s: %v, but it was sent", e.name, why)
 	}
 	if !l.broken {
 		l.broken = true
 		p := e.peer
-		e.w.after(e.w.soon(), p.name+" is told", func() {
+		e.w.after(e.w.soon(), p.name+" is notified", func() {
 			if !p.gone {
 				p.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
 			}
@@ -183,13 +185,13 @@ func (e *end) end(why error) {
 	}
 }
 
-// buffer makes memory for a message to be sent.
+// buffer makes a send buffer.
 func (e *end) buffer() *engine.Buffer {
 	r := &region{bytes: poisoned(e.w.draw.inline[e.i])}
 	return &engine.Buffer{MR: r, Bytes: r.bytes}
 }
 
-// growSendBuffers gives the engine send buffers, as many as there is memory for.
+// growSendBuffers gives the engine at most n send buffers, as memory allows.
 func (e *end) growSendBuffers(n int) {
 	var list []*engine.Buffer
 	for ; n > 0 && !e.w.chance(NoMemory); n-- {
@@ -199,22 +201,23 @@ func (e *end) growSendBuffers(n int) {
 	e.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
-// giveAssembly gives a Call with chunks its assembly buffer.
+// giveAssembly gives a Request its assembly buffer.
 func (e *end) giveAssembly(q *engine.Request) {
 	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
 	if e.w.chance(NoMemory) {
 		ev.Err = errMemory
-		if e.i == 1 || !e.w.draw.legacy { // else it is a Reply to be read, and its Call ends with this error
-			e.w.byXID[1-e.i][q.XID].narrow = true // it ends as one that does not fit
+		// A client of the draft may be asking for a Reply, whose Call ends with this error.
+		if e.i == 1 || !e.w.draw.legacy {
+			e.w.byXID[1-e.i][q.XID].narrow = true // it ends like an RPC that does not fit
 		}
 	} else {
 		n := q.AssemblySize
 		if left := n - q.AssemblyFilled; left > 1 && e.w.rng.IntN(2) == 0 {
-			n -= e.w.rng.IntN(left) // as one does that has not seen enough of the peer yet
+			n -= e.w.rng.IntN(left) // a driver may give a shorter buffer first
 		}
 		r := &region{bytes: poisoned(n)}
 		copy(r.bytes, q.Assembly.Bytes[:q.AssemblyFilled])
-		copy(q.Assembly.Bytes, poisoned(q.AssemblyFilled)) // whatever still uses it is seen
+		copy(q.Assembly.Bytes, poisoned(q.AssemblyFilled)) // a later use is found
 		q.Assembly = engine.Buffer{MR: r, Bytes: r.bytes}
 	}
 	e.step(ev)

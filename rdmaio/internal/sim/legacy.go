@@ -8,19 +8,22 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What ends of connections do that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 took something back: servers put replies
-// that fit nowhere into memory for the client to read, clients say RDMA_DONE, and messages have padding. The engines
-// do the first two by themselves; they never send padding, so the network puts some into messages on their way.
+// This file has the parts of draft-ietf-nfsv4-rpcrdma-08 that RFC 8166 withdrew: servers offer
+// replies that do not fit otherwise as read chunks, clients acknowledge them by RDMA_DONE, and
+// messages have padding. The engines send read chunks and RDMA_DONE themselves. They never send
+// padding, so the network adds it to messages.
 
-// doneTimeout is how long an engine waits for RDMA_DONE.
+// doneTimeout is the engine.Config.DoneTimeout of both ends.
 const doneTimeout = 8 * chainTimeout
 
-// lends reports whether a reply to an RPC goes by read chunks if it fits nowhere.
-func (d *draw) lends(p *rpc) bool { return d.legacy && p.from == 0 && len(p.places) == 0 }
+// mayOfferReadChunks reports whether the reply to p may have read chunks if it does not fit
+// otherwise.
+func (d *draw) mayOfferReadChunks(p *rpc) bool { return d.legacy && p.from == 0 && len(p.places) == 0 }
 
-// lendReply shapes a reply that goes by read chunks: the spans that may, and the rest if that does not fit.
-func (e *end) lendReply(q *engine.Request, p *rpc) (a engine.Answer) {
-	p.lent = true
+// offerReadChunks plans a reply with a read chunk for each span of p.back, and one at position zero
+// for the rest if that does not fit inline.
+func (e *end) offerReadChunks(q *engine.Request, p *rpc) (a engine.Answer) {
+	p.byReadChunks = true
 	give := func(position int, data []byte) {
 		r := e.register(e.give(q, data), verbs.AccessRemoteRead)
 		e.reads[q] = append(e.reads[q], r)
@@ -40,7 +43,8 @@ func (e *end) lendReply(q *engine.Request, p *rpc) (a engine.Answer) {
 	return a
 }
 
-// released ends the keys of a reply, and fills what the handler gave with what must never be seen.
+// released ends the use of a Request: it invalidates the keys of the reply, and fills the handler's
+// memory with poison.
 func (e *end) released(q *engine.Request) {
 	for _, r := range e.reads[q] {
 		r.live = false
@@ -52,8 +56,8 @@ func (e *end) released(q *engine.Request) {
 	delete(e.given, q)
 }
 
-// pad makes a message that begins its RPC message at payload one with padding (§3.9 of the draft), now and then, if
-// that fits in so much room. All that is behind the RPC's head is taken for one item.
+// pad sometimes adds padding to a message whose RPC message begins at offset payload (draft §3.9),
+// if the result fits into room bytes. It treats all bytes after the RPC's head as one item.
 func (w *world) pad(b []byte, payload, room int) []byte {
 	align := 4 << w.rng.IntN(6)
 	item := len(b) - payload - headSize
@@ -76,7 +80,7 @@ func (w *world) pad(b []byte, payload, room int) []byte {
 	return append(out, b[payload+headSize:]...)
 }
 
-// strip takes padding out again, as the decoder of an RPC message that is known to have n bytes would.
+// strip removes the padding from an RPC message that has n bytes without it.
 func strip(b []byte, p engine.Padding, n int) []byte {
 	if p.Align == 0 || n-headSize < int(p.Threshold) {
 		return b

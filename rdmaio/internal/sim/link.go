@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// errBroken is what the network says of a connection that it broke.
+// errBroken is the error of a connection that the network broke.
 var errBroken = errors.New("sim: the connection is broken")
 
 // link is one connection.
@@ -17,21 +17,21 @@ type link struct {
 	w      *world
 	ends   [2]*end
 	broken bool
-	inline [2]int        // bytes that each side sends at most, now
-	stuck  time.Duration // nothing moves before
+	inline [2]int        // current inline size of each side's messages, in bytes
+	stuck  time.Duration // no request is carried out before
 	noDone bool          // RDMA_DONE was lost
 }
 
-// parse finds out what a message of this end is.
+// parse parses a message that this end sends.
 func (e *end) parse(b []byte) seen { return parse(b, e.w.draw.legacy && e.i == 1) }
 
-// send is a request that is on its way.
+// send is a request in a send queue.
 type send struct {
 	wr  verbs.SendWR
 	sge verbs.SGE
 }
 
-// post takes requests of an end, which are carried out one after the other.
+// post adds requests to the send queue. They are carried out in order.
 func (e *end) post(wrs []verbs.SendWR) {
 	if len(wrs) > 0 && !e.link.broken && e.w.chance(RefusePost) {
 		wrs = wrs[:e.w.rng.IntN(len(wrs))]
@@ -54,12 +54,12 @@ func (e *end) post(wrs []verbs.SendWR) {
 		e.w.fail("%v: %d requests in a send queue of %d", e.name, len(e.sq), e.w.draw.sendWRs[e.i])
 	}
 	if most := e.w.draw.reads[e.i]; most > 0 && e.reading > most {
-		e.w.fail("%v has %d RDMA Reads in progress, %d were agreed on", e.name, e.reading, most)
+		e.w.fail("%v has %d RDMA Reads in progress, %d were negotiated", e.name, e.reading, most)
 	}
 	e.move()
 }
 
-// move lets the first request of the send queue happen, in its time.
+// move schedules the first request of the send queue.
 func (e *end) move() {
 	if e.moving || len(e.sq) == 0 || e.link.broken {
 		return
@@ -112,7 +112,7 @@ func (e *end) move() {
 	})
 }
 
-// carry does what a request says; false if the connection does not survive it.
+// carry carries out a request. It returns false if that breaks the connection.
 func (e *end) carry(s *send) bool {
 	mem := local(&s.sge)
 	switch s.wr.Opcode {
@@ -133,7 +133,7 @@ func (e *end) carry(s *send) bool {
 	}
 	p := e.peer
 	if len(p.rq) == 0 {
-		e.w.fail("%v sends where no Receive is posted", e.name)
+		e.w.fail("%v sends to a peer without a posted Receive", e.name)
 		return false
 	}
 	e.w.clean(mem)
@@ -156,11 +156,11 @@ func (e *end) carry(s *send) bool {
 	if s.wr.Opcode == verbs.SendWithInvalidate {
 		r := p.regions[s.wr.InvalidateRKey]
 		switch {
-		case r == nil || !r.live && !r.gaveUp:
-			e.w.fail("%v ends key %#x, which it must not", e.name, s.wr.InvalidateRKey)
+		case r == nil || !r.live && !r.cancelled:
+			e.w.fail("%v invalidates key %#x, which it was not given", e.name, s.wr.InvalidateRKey)
 			return false
 		case !r.live:
-			return false // too late
+			return false // a late access
 		}
 		r.live = false
 		wc.InvalidatedRKey = s.wr.InvalidateRKey
@@ -182,29 +182,30 @@ func (e *end) carry(s *send) bool {
 	}
 }
 
-// clean asserts that what leaves an end was put there.
+// clean asserts that sent bytes were written before.
 func (w *world) clean(b []byte) {
 	if bytes.Contains(b, stale) {
-		w.fail("bytes leave that nobody has written")
+		w.fail("bytes are sent that were never written")
 	}
 }
 
+// stale is found in memory that was never written.
 var stale = bytes.Repeat([]byte{poison}, 8)
 
-// look takes completions of the send queue that nobody waited for.
+// look polls the completions of the send queue that the engine did not wait for.
 func (e *end) look() (list []engine.Event) {
-	for _, wc := range e.left {
+	for _, wc := range e.unpolled {
 		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
 	}
-	e.left = nil
+	e.unpolled = nil
 	return list
 }
 
-// complete brings a completion: those of an end come in their order, but those of the send queue only with others
-// while the engine does not wait for them.
+// complete schedules a completion. Those of one end are polled in order. While the engine does not
+// wait for completions of the send queue, they are polled only together with others.
 func (e *end) complete(wc verbs.WC) {
 	if wc.Opcode != verbs.WCRecv && !e.await && len(e.wcs) == 0 {
-		e.left = append(e.left, wc)
+		e.unpolled = append(e.unpolled, wc)
 		return
 	}
 	d := e.w.soon()
@@ -216,9 +217,9 @@ func (e *end) complete(wc verbs.WC) {
 	e.w.after(e.lastWC-e.w.now, e.name+" polls", e.poll)
 }
 
-// poll hands over the oldest completions, one or more, as it happens.
+// poll passes the engine a random number of the oldest completions, at least one.
 func (e *end) poll() {
-	if e.gone || len(e.wcs)+len(e.left) == 0 {
+	if e.gone || len(e.wcs)+len(e.unpolled) == 0 {
 		return
 	}
 	n, list := 0, e.look()
@@ -238,7 +239,7 @@ func (e *end) poll() {
 	e.step(list...)
 }
 
-// endBy ends the connection in one of three ways.
+// endBy ends the connection by one of three faults.
 func (l *link) endBy(f Fault) {
 	switch f {
 	case Break:
@@ -252,7 +253,7 @@ func (l *link) endBy(f Fault) {
 
 var errClosed = errors.New("sim: closed by this side")
 
-// breakNow lets nothing more through, and tells both ends, each in its time.
+// breakNow breaks the connection and notifies both ends, each after a while.
 func (l *link) breakNow() {
 	if l.broken {
 		return
@@ -263,7 +264,7 @@ func (l *link) breakNow() {
 			continue
 		}
 		status := verbs.StatusFlushed
-		for i := range e.sq { // they hear of it as verbs tell: by flushed requests
+		for i := range e.sq { // as with verbs: by flushed requests
 			if e.w.rng.IntN(2) == 0 && e.sq[i].wr.Flags&verbs.SendSignaled != 0 {
 				e.complete(verbs.WC{WRID: e.sq[i].wr.WRID, Status: status})
 				if e.w.cfg.Unflushed {

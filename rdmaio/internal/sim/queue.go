@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// event is something that will happen.
+// event is a function to be called at a time.
 type event struct {
 	at   time.Duration
-	tie  uint32 // orders what happens at the same time, by chance
+	tie  uint32 // random order of events at the same time
 	seq  int
 	name string
 	do   func()
 }
 
+// queue is a heap of events, the next one first.
 type queue []*event
 
 func (q queue) Len() int { return len(q) }
@@ -37,16 +38,16 @@ func (q *queue) Pop() any {
 	return e
 }
 
-// after lets something happen later.
+// after schedules do.
 func (w *world) after(d time.Duration, name string, do func()) {
 	w.seq++
 	heap.Push(&w.queue, &event{at: w.now + d, tie: w.rng.Uint32N(4), seq: w.seq, name: name, do: do})
 }
 
-// soon is a short while.
+// soon returns a short random duration.
 func (w *world) soon() time.Duration { return time.Duration(w.rng.IntN(20)) * time.Microsecond }
 
-// next lets one thing happen; false if there is nothing more.
+// next runs the next event. It returns false if there is none.
 func (w *world) next() bool {
 	if len(w.queue) == 0 {
 		return false
@@ -58,13 +59,13 @@ func (w *world) next() bool {
 	return true
 }
 
-// note puts a line into the trace.
+// note adds a line to the trace.
 func (w *world) note(format string, args ...any) {
 	w.events++
 	fmt.Fprintf(w.trace, format+"\n", args...)
 }
 
-// fail records what should not have been.
+// fail records a broken rule.
 func (w *world) fail(format string, args ...any) {
 	if len(w.failures) < 10 {
 		w.failures = append(w.failures, fmt.Sprintf("%v: ", w.now)+fmt.Sprintf(format, args...))

@@ -6,18 +6,19 @@ import (
 
 // region is registered memory of one end of a connection.
 type region struct {
-	verbs.MemoryRegion // nothing calls it: the engine does not, and the network knows what it is
+	verbs.MemoryRegion // never called: the engine does not, and the network uses the fields below
 	bytes              []byte
 	key                uint32
 	addr               uint64
 	access             verbs.Access
 	live               bool
-	gaveUp             bool // the Call that it was for has been cancelled: the peer may come too late
+	cancelled          bool // its Call was cancelled: a late access of the peer is allowed
 }
 
-// poison is in all memory before it is used; it must never be seen anywhere else.
+// poison fills all memory before it is used. It must never be sent or read.
 const poison = 0xa5
 
+// poisoned returns n bytes of poison.
 func poisoned(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -26,7 +27,7 @@ func poisoned(n int) []byte {
 	return b
 }
 
-// register makes memory known to the peer, under a key that no other region has or had.
+// register registers memory for the peer, with a key that was never used before.
 func (e *end) register(b []byte, access verbs.Access) *region {
 	e.w.keys += 1 + e.w.rng.Uint32N(1000)
 	r := &region{bytes: b, key: e.w.keys, addr: e.w.rng.Uint64() >> 1, access: access, live: true}
@@ -34,18 +35,19 @@ func (e *end) register(b []byte, access verbs.Access) *region {
 	return r
 }
 
-// at finds what a peer wants to touch, or says why it must not.
+// at returns the n bytes at addr that the peer accesses by key. If the access is not allowed, it
+// reports why and returns false.
 func (e *end) at(key uint32, addr uint64, n int, access verbs.Access) ([]byte, bool) {
 	r := e.regions[key]
 	switch {
 	case r == nil:
-		e.w.fail("%v: key %#x was never given out", e.name, key)
-	case !r.live && r.gaveUp:
+		e.w.fail("%v: key %#x was never registered", e.name, key)
+	case !r.live && r.cancelled:
 		e.w.note("late access to %#x", key)
 	case !r.live:
-		e.w.fail("%v: key %#x is used after its end", e.name, key)
+		e.w.fail("%v: key %#x is used after it was invalidated", e.name, key)
 	case r.access&access == 0:
-		e.w.fail("%v: key %#x is used for %v, and is for %v", e.name, key, access, r.access)
+		e.w.fail("%v: key %#x is used for %v, its rights are %v", e.name, key, access, r.access)
 	case addr < r.addr || addr-r.addr > uint64(len(r.bytes)) || uint64(n) > uint64(len(r.bytes))-(addr-r.addr):
 		e.w.fail("%v: key %#x is used outside of its memory", e.name, key)
 	default:
@@ -55,7 +57,7 @@ func (e *end) at(key uint32, addr uint64, n int, access verbs.Access) ([]byte, b
 	return nil, false
 }
 
-// local is the memory of an element of our own.
+// local returns the memory of an element of a request.
 func local(s *verbs.SGE) []byte {
 	return s.MR.(*region).bytes[s.Offset : s.Offset+s.Length]
 }

@@ -10,43 +10,44 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// headSize is how an RPC begins, either way: XID, type, and a tag that no other one has.
+// headSize is the size in bytes of the head of a Call or Reply here: XID, type, and the tag of the
+// RPC.
 const headSize = 16
 
-// rpc is one, from its making to its end, over as many connections as that takes.
+// rpc is one RPC, with its tries over one or more connections.
 type rpc struct {
-	from int // 0: made by the client
-	tag  uint64
+	from int    // 0: made by the client
+	tag  uint64 // unique
 	xid  uint32
-	msg  []byte // the Call, whole
-	cut  []span // of it, what may go by read chunks
+	msg  []byte // the whole Call
+	cut  []span // of msg, may be sent by read chunks
 
-	want   []byte   // the reply, without what goes to places
-	fill   [][]byte // what goes there; nil: nothing
-	places []int    // how large they are
-	back   []span   // of want, what may come by read chunk
-	chunk  int      // how large a reply chunk is offered; 0: none
-	narrow bool     // it does not fit
+	want   []byte   // the reply without its results
+	fill   [][]byte // the results
+	places []int    // sizes of the write chunks for results
+	back   []span   // of want, may be sent by read chunks
+	chunk  int      // size of the reply chunk offered; 0: none
+	narrow bool     // the reply or a result does not fit: the RPC is to be refused
 
-	// Of the try in progress.
-	call      engine.Call
-	end       *end
-	regions   []*region
-	results   [][]byte
-	reply     []byte
-	posted    bool
-	cancelled bool
-	lent      bool // its reply is to be read
+	// State of the current try.
+	call         engine.Call
+	end          *end
+	regions      []*region
+	results      [][]byte
+	reply        []byte
+	posted       bool
+	cancelled    bool
+	byReadChunks bool // its reply has read chunks
 
 	tries   int
 	sent    bool
 	outcome string
 }
 
-// span is a part of a message, in front of its roundup.
+// span is a part of a message, without its roundup.
 type span struct{ at, n int }
 
-// message makes one that begins like an RPC, with what is derived from a tag behind.
+// message makes a message of n bytes: the head of an RPC, then bytes from r.
 func message(xid uint32, typ header.MsgType, tag uint64, n int, r *rand.Rand) []byte {
 	b := binary.BigEndian.AppendUint32(make([]byte, 0, n), xid)
 	b = binary.BigEndian.AppendUint32(b, uint32(typ))
@@ -57,7 +58,7 @@ func message(xid uint32, typ header.MsgType, tag uint64, n int, r *rand.Rand) []
 	return b
 }
 
-// newRPC makes a random one for the connections of a world.
+// newRPC makes a random RPC.
 func (w *world) newRPC(from int) *rpc {
 	w.tags++
 	w.xids[from]++
@@ -65,10 +66,10 @@ func (w *world) newRPC(from int) *rpc {
 	r := rand.New(rand.NewPCG(w.cfg.Seed, p.tag))
 	there, back := w.draw.inline[from], w.draw.inline[1-from]
 	chunks := from == 0 || w.draw.reverseChunks
-	sizes := func(limit int) int { // of a message, more often near the limit than by chance
+	sizes := func(limit int) int { // of a message, often near the limit
 		switch n := limit - header.PrefixSize - 12; {
 		case !chunks:
-			n = min(n, header.LeastInline-header.PrefixSize-12) // whatever the size is when they are sent
+			n = min(n, header.LeastInline-header.PrefixSize-12) // fits with any inline size
 			return headSize + 4*r.IntN((n-headSize)/4+1)
 		case r.IntN(4) == 0:
 			return headSize + 4*r.IntN(3*limit/4)
@@ -104,7 +105,7 @@ func (w *world) newRPC(from int) *rpc {
 			p.chunk = len(p.want) / 2
 		}
 	}
-	// What the server will find: does it fit?
+	// Find out whether the reply will fit at the server.
 	lists := 12
 	for i, n := range p.places {
 		lists += 8 + 16*segments(p.tag, i, n)
@@ -114,16 +115,16 @@ func (w *world) newRPC(from int) *rpc {
 		lists += 4 + 16*segments(p.tag, 9, p.chunk)
 	}
 	inline := header.PrefixSize + lists + len(p.want)
-	if inline > back && p.chunk < len(p.want) && !w.draw.lends(p) {
+	if inline > back && p.chunk < len(p.want) && !w.draw.mayOfferReadChunks(p) {
 		p.narrow = true
 	}
-	if w.draw.rate[Resize] > 0 && inline > header.LeastInline { // planned for a size that another follows
+	if w.draw.rate[Resize] > 0 && inline > header.LeastInline { // the size may change
 		p.narrow = true
 	}
 	return p
 }
 
-// cut finds spans in a message, and makes their roundup what it has to be.
+// cut chooses spans in a message, and clears their roundup.
 func cut(b []byte, most int, r *rand.Rand) (list []span) {
 	for at := headSize; r.IntN(2) == 0 && len(list) < most; {
 		at += 4 * r.IntN(20)
@@ -139,7 +140,7 @@ func cut(b []byte, most int, r *rand.Rand) (list []span) {
 	return list
 }
 
-// without is a message without some spans and their roundup.
+// without returns a message without the spans and their roundup.
 func without(b []byte, cut []span) (rest []byte) {
 	at := 0
 	for _, c := range cut {
@@ -149,7 +150,8 @@ func without(b []byte, cut []span) (rest []byte) {
 	return append(rest, b[at:]...)
 }
 
-// segments is how many a chunk of n bytes has: what is derived from the tag alone.
+// segments returns the number of segments of chunk i with n bytes. It depends on the tag only, so
+// each try has the same.
 func segments(tag uint64, i, n int) int {
 	if n == 0 {
 		return 0
@@ -157,7 +159,7 @@ func segments(tag uint64, i, n int) int {
 	return 1 + int((tag>>3+uint64(i))%3)*min(1, n/3)
 }
 
-// split cuts memory into segments of whatever sizes.
+// split cuts a region into k segments of random sizes.
 func (e *end) split(r *region, k int, each func(header.Segment)) {
 	at := 0
 	for i := range k {
@@ -170,11 +172,11 @@ func (e *end) split(r *region, k int, each func(header.Segment)) {
 	}
 }
 
-// issue makes a try: the message in one of its shapes, and fresh memory under fresh keys.
+// issue begins a try: it gives the message a random shape, and new memory with new keys.
 func (p *rpc) issue(e *end) {
 	w := e.w
 	p.tries++
-	p.end, p.posted, p.cancelled, p.lent = e, true, false, false
+	p.end, p.posted, p.cancelled, p.byReadChunks = e, true, false, false
 	p.regions, p.results, p.reply = p.regions[:0], p.results[:0], nil
 	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
 	l := &p.call.Lists
@@ -223,7 +225,7 @@ func (p *rpc) issue(e *end) {
 	}
 }
 
-// check compares what came with what should have.
+// check compares the reply and results with those expected.
 func (p *rpc) check(w *world) {
 	c := &p.call
 	got := strip(c.Reply, c.Padding, len(p.want))
@@ -239,11 +241,11 @@ func (p *rpc) check(w *world) {
 			n = int(c.Used[i])
 		}
 		switch {
-		case place == nil: // its result was to come inline; nothing was sent for it here
+		case place == nil: // a chunk of size 0 gets no result
 		case !bytes.Equal(place[:n], p.fill[i]):
 			w.fail("RPC %d: result %d differs: %d bytes, want %d", p.tag, i, n, len(p.fill[i]))
 		case !bytes.Equal(place[n:], poisoned(len(place)-n)):
-			w.fail("RPC %d: bytes behind result %d were touched", p.tag, i)
+			w.fail("RPC %d: bytes after result %d were written", p.tag, i)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 var errMemory = errors.New("sim: no memory")
 
-// serve is the handler of either side: it looks at a Call, executes it or remembers that it
-// did, and answers in its time.
+// serve is the handler of both sides. It checks a Call, executes it or finds it in the cache, and
+// answers after a while.
 func (e *end) serve(q *engine.Request) {
 	w := e.w
 	var p *rpc
@@ -22,12 +22,12 @@ func (e *end) serve(q *engine.Request) {
 		p = w.rpcs[binary.BigEndian.Uint64(q.Message[8:])]
 	}
 	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
-		w.fail("%s: a Call of %d bytes that nobody made", e.name, len(q.Message))
+		w.fail("%s: a Call of %d bytes that was never made", e.name, len(q.Message))
 		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.ErrChunk}) })
 		return
 	}
 	if len(q.Placed) > 0 && q.AssemblySize == 0 {
-		w.fail("%s: chunks without memory", e.name)
+		w.fail("%s: chunks without an assembly buffer", e.name)
 	}
 	if w.draw.cache {
 		e.lookUp(q, p)
@@ -36,11 +36,11 @@ func (e *end) serve(q *engine.Request) {
 	e.execute(q, p, nil)
 }
 
-// execute is what a handler does with a Call. c is its entry in the cache, if there is one.
+// execute executes a Call, or makes a fault of the handler. c is its entry in the cache, or nil.
 func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
 	w := e.w
 	d := w.soon()
-	over := func(how string, keep bool, answer func() engine.Answer) {
+	end := func(how string, keep bool, answer func() engine.Answer) {
 		w.after(d, e.name+how, func() {
 			c.finish(w, keep)
 			e.answer(q, answer())
@@ -49,20 +49,20 @@ func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
 	switch {
 	case w.chance(Drop):
 		e.dropped = true
-		over(" drops", false, func() engine.Answer { return engine.Answer{Drop: true} })
+		end(" drops", false, func() engine.Answer { return engine.Answer{Drop: true} })
 		return
 	case w.chance(Refuse):
-		p.narrow = true // it will end as one that does not fit
-		over(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.ErrChunk} })
+		p.narrow = true // it ends like an RPC that does not fit
+		end(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.ErrChunk} })
 		return
 	case w.chance(Slow):
 		d += time.Duration(w.rng.IntN(int(2 * chainTimeout)))
 	}
 	w.executed[p.tag]++
-	over(" answers", true, func() engine.Answer { return e.shape(q, p) })
+	end(" answers", true, func() engine.Answer { return e.shape(q, p) })
 }
 
-// shape chooses how a reply goes: inline if it fits, else by the reply chunk.
+// shape plans a reply: inline if it fits, else in the reply chunk, or in read chunks.
 func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 	var a engine.Answer
 	for i, c := range q.Lists.Writes {
@@ -82,8 +82,8 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 		return a
 	}
 	if uint64(len(p.want)) > header.Total(q.Lists.Reply) {
-		if e.w.draw.lends(p) {
-			return e.lendReply(q, p)
+		if e.w.draw.mayOfferReadChunks(p) {
+			return e.offerReadChunks(q, p)
 		}
 		return engine.Answer{Refuse: header.ErrChunk}
 	}
@@ -91,8 +91,8 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 	return a
 }
 
-// answer hands an answer to the engine, in memory of its own, and in the memory that the engine gave. It is the handler's
-// memory until the engine releases the Request: what the engine still takes from it then is poison.
+// answer passes a copy of an answer to the engine. The copy is the handler's memory. It is filled
+// with poison when the engine releases the Request, so a later use is found.
 func (e *end) answer(q *engine.Request, a engine.Answer) {
 	q.Answer.Refuse, q.Answer.Drop = a.Refuse, a.Drop
 	for _, b := range a.Payload {
@@ -113,7 +113,7 @@ func (e *end) answer(q *engine.Request, a engine.Answer) {
 	}
 }
 
-// give returns a copy that is the handler's memory for a Request.
+// give returns a copy of b that is filled with poison when q is released.
 func (e *end) give(q *engine.Request, b []byte) []byte {
 	b = bytes.Clone(b)
 	e.given[q] = append(e.given[q], b)

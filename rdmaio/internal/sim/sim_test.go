@@ -8,12 +8,12 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 0, "how many seeds TestSeeds runs; 0: 1000, or 30 with -short")
+	seeds = flag.Int("seeds", 0, "number of seeds that TestSeeds runs; 0: 1000, or 30 with -short")
 	seed  = flag.Uint64("seed", 0, "the first of them, to repeat a failure with -seeds 1")
 	rpcs  = flag.Int("rpcs", 200, "RPCs of each seed")
 )
 
-// TestSeeds runs simulations. A failure is repeated by the command that it prints.
+// TestSeeds runs simulations. A failure prints the command that repeats it.
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
@@ -39,13 +39,13 @@ func TestSeeds(t *testing.T) {
 		fromCache += r.FromCache
 	}
 	if fromCache == 0 && n >= 30 {
-		t.Error("no Call was answered from a cache of replies")
+		t.Error("no Call was answered from a reply cache")
 	}
 	t.Logf("%d seeds, %d connections, %d events, %d Calls answered from a cache; RPCs: %v", n, links, events, fromCache, outcomes)
 	for f, k := range fired {
 		t.Logf("%8d x %v", k, Fault(f))
 		if k == 0 && n >= 30 {
-			t.Errorf("%v never happened: the run tells nothing of it", Fault(f))
+			t.Errorf("%v never happened: the run proves nothing about it", Fault(f))
 		}
 	}
 	for _, how := range []string{"ok", "ok by read chunks", "no memory for the reply", "cancelled", "refused"} {
@@ -55,13 +55,13 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// The same seed gives the same run, and another one another.
+// The same seed gives the same run, and another seed another run.
 func TestSameSeedSameTrace(t *testing.T) {
 	seen := make(map[string]bool)
-	lent := 0
+	readChunks := 0
 	for s := range uint64(10) {
 		want := Run(Config{Seed: s, RPCs: 100})
-		lent += want.Outcomes["ok by read chunks"]
+		readChunks += want.Outcomes["ok by read chunks"]
 		for _, p := range []int{1, 2, 8} {
 			old := runtime.GOMAXPROCS(p)
 			got := Run(Config{Seed: s, RPCs: 100})
@@ -75,13 +75,13 @@ func TestSameSeedSameTrace(t *testing.T) {
 		}
 		seen[want.Trace] = true
 	}
-	if lent == 0 {
-		t.Error("none of the seeds follows the draft")
+	if readChunks == 0 {
+		t.Error("no seed follows the draft")
 	}
 }
 
-// A provider that completes a request with success behind a flushed one is found out: the engine takes
-// the completion for one of a queue that is out of order.
+// A provider that completes a request with success after a flushed one is found: the engine reports
+// that completions are out of order.
 func TestUnflushedIsSeen(t *testing.T) {
 	for s := range uint64(200) {
 		for _, f := range Run(Config{Seed: s, RPCs: 60, Unflushed: true}).Failures {
@@ -93,11 +93,11 @@ func TestUnflushedIsSeen(t *testing.T) {
 	t.Error("all seeds passed")
 }
 
-// A handler's memory that the engine releases before its reply has gone out is found out: poison leaves.
+// An engine that releases a handler's memory before the reply is sent is found: poison is sent.
 func TestReleaseEarlyIsSeen(t *testing.T) {
 	for s := range uint64(20) {
 		for _, f := range Run(Config{Seed: s, RPCs: 60, ReleaseEarly: true}).Failures {
-			if strings.Contains(f, "nobody has written") {
+			if strings.Contains(f, "never written") {
 				return
 			}
 		}
@@ -105,7 +105,7 @@ func TestReleaseEarlyIsSeen(t *testing.T) {
 	t.Error("all seeds passed")
 }
 
-// A network with a bug is found out: the oracles can see.
+// A network that changes messages is found: the oracles report it.
 func TestSabotageIsSeen(t *testing.T) {
 	for name, do := range map[string]func(*Message){
 		"a bit of the message": func(m *Message) { m.Bytes[len(m.Bytes)-1] ^= 1 },

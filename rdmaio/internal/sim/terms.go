@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 )
 
-// private returns the private data that a side sends when a connection is made: bytes of another layer, which may look
-// like an unknown version of RFC 8797, with its own behind them, unless it is silent.
+// private returns the private data that a side sends at connection setup: bytes of another layer,
+// which may look like an unknown version of RFC 8797, and then its own, unless it is silent.
 func (w *world) private(i int) []byte {
 	b := []byte("\xf6\xab\x0e\x18\x02upper layer")[:w.rng.IntN(17)]
 	if w.draw.silent[i] {
@@ -16,8 +16,8 @@ func (w *world) private(i int) []byte {
 	return w.draw.own[i].Append(b)
 }
 
-// agree returns the terms of a side, by the private data of its peer, and compares them with those that RFC 8797 gives.
-// R37, R265, R331
+// agree returns the terms of a side for the private data of its peer. It compares them with those
+// that RFC 8797 requires (R37, R265, R331).
 func (w *world) agree(i int, private []byte) *header.Terms {
 	own := w.draw.own[i]
 	if w.draw.silent[i] {
@@ -32,8 +32,9 @@ func (w *world) agree(i int, private []byte) *header.Terms {
 	return &terms
 }
 
-// resize lets both ends agree on another inline size for the messages of one side, no larger than that of the connection's
-// set-up, for which there is memory. Calls and Replies that were planned for the old size may fail then (rdmaio.Conn.SetTerms).
+// resize gives both ends another inline size for the messages of one side. It is at most the size
+// of connection setup, for which there is memory. Calls and Replies that were planned for the old
+// size may fail then (rdmaio.Conn.SetTerms).
 func (l *link) resize() {
 	i := l.w.rng.IntN(2)
 	l.inline[i] = header.LeastInline + l.w.rng.IntN(l.w.draw.inline[i]-header.LeastInline+1)&^3

@@ -13,13 +13,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// tries is how often an RPC is sent before its caller gives up.
+// tries is the number of times that an RPC is sent before its caller gives up.
 const tries = 5
 
-// patience is how long a caller waits for an answer before it gives up the connection.
+// patience is the time that a caller waits for a reply before it closes the connection.
 const patience = 20 * chainTimeout
 
-// world is a simulation.
+// world is the state of a simulation.
 type world struct {
 	cfg    Config
 	draw   draw
@@ -30,13 +30,13 @@ type world struct {
 	trace  hash.Hash
 	events int
 
-	faults   bool // they may happen
+	faults   bool // faults may happen
 	fired    [Faults]int
 	failures []string
 
 	link      *link
 	links     int
-	ends      []*end // all that there were
+	ends      []*end // of all connections
 	keys      uint32
 	tags      uint64
 	fromCache int       // Calls answered from a cache
@@ -44,15 +44,15 @@ type world struct {
 
 	left     [2]int             // RPCs to be made
 	rpcs     map[uint64]*rpc    // by tag
-	byXID    [2]map[uint32]*rpc // by who made them
-	waiting  [2][]*rpc          // for a connection
+	byXID    [2]map[uint32]*rpc // by side that made them, and XID
+	waiting  [2][]*rpc          // RPCs that wait for a connection
 	executed map[uint64]int
 	cache    map[callKey]*cached
 	seed     maphash.Seed
 	outcomes map[string]int
 }
 
-// Run simulates.
+// Run runs a simulation to its end.
 func Run(cfg Config) Result {
 	w := &world{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 7)), trace: sha256.New(), faults: true,
@@ -71,11 +71,11 @@ func Run(cfg Config) Result {
 	}
 	for w.next() {
 		if w.faults && w.left == [2]int{} {
-			w.faults = false // from here on all has to come to an end
+			w.faults = false // from now on all RPCs must end
 			w.note("no more faults")
 		}
-		if w.events > 100_000+2000*cfg.RPCs { // fifty times what it takes
-			w.fail("it does not come to an end")
+		if w.events > 100_000+2000*cfg.RPCs { // fifty times the events of a normal run
+			w.fail("the simulation does not end")
 			break
 		}
 		if len(w.failures) >= 10 {
@@ -89,7 +89,7 @@ func Run(cfg Config) Result {
 	}
 }
 
-// connect makes a connection and lets those who wait use it.
+// connect makes a connection and sends the waiting RPCs over it.
 func (w *world) connect() {
 	w.newLink()
 	w.ends = append(w.ends, w.link.ends[:]...)
@@ -101,14 +101,14 @@ func (w *world) connect() {
 	}
 }
 
-// newLinkIfNeeded is what a client does some time after it lost its connection.
+// newLinkIfNeeded connects if there are RPCs to be made or sent.
 func (w *world) newLinkIfNeeded() {
 	if len(w.waiting[0])+len(w.waiting[1])+w.left[0]+w.left[1] > 0 {
 		w.connect()
 	}
 }
 
-// caller makes RPCs one after the other until there are enough.
+// caller makes the next RPC of a caller, if there are more to be made.
 func (w *world) caller(from int) {
 	w.after(w.soon(), names[from]+" calls", func() {
 		if w.left[from] == 0 {
@@ -121,7 +121,7 @@ func (w *world) caller(from int) {
 	})
 }
 
-// try sends an RPC over the connection that there is, or lets it wait for one.
+// try sends an RPC over the current connection, or lets it wait for the next.
 func (w *world) try(p *rpc) {
 	if w.link.broken {
 		w.waiting[p.from] = append(w.waiting[p.from], p)
@@ -149,10 +149,12 @@ func (w *world) try(p *rpc) {
 		if !e.peer.dropped {
 			w.fail("RPC %d has no answer after %v", p.tag, patience)
 		}
-		p.end.step(engine.Event{Kind: engine.EventClose, Err: errClosed}) // the credit would never come back
+		// The credit is lost with the dropped Call.
+		p.end.step(engine.Event{Kind: engine.EventClose, Err: errClosed})
 	})
 }
 
+// cancel cancels a try that is in progress.
 func (w *world) cancel(p *rpc, try int) {
 	if p.posted && p.tries == try {
 		p.cancelled = true
@@ -160,7 +162,7 @@ func (w *world) cancel(p *rpc, try int) {
 	}
 }
 
-// done takes a Call back from the engine.
+// done ends a try, with the Call that the engine ended.
 func (w *world) done(e *end, p *rpc) {
 	c := &p.call
 	if !p.posted || p.end != e {
@@ -171,52 +173,52 @@ func (w *world) done(e *end, p *rpc) {
 	p.sent = p.sent || c.Sent
 	for _, r := range p.regions {
 		if !r.live && c.Reply != nil && r.key != c.Ended {
-			w.fail("RPC %d: key %#x ended, which the Call does not know", p.tag, r.key)
+			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
 		}
-		r.live, r.gaveUp = false, p.cancelled && c.Sent
+		r.live, r.cancelled = false, p.cancelled && c.Sent
 	}
 	var peer *engine.PeerError
 	var size *engine.SizeError
 	switch {
 	case c.Err == nil && (c.Reply != nil || c.LongReply > 0):
 		p.check(w)
-		if p.lent {
-			w.over(p, "ok by read chunks")
+		if p.byReadChunks {
+			w.finish(p, "ok by read chunks")
 			return
 		}
-		w.over(p, "ok")
+		w.finish(p, "ok")
 	case p.cancelled:
-		w.over(p, "cancelled")
+		w.finish(p, "cancelled")
 	case errors.As(c.Err, &peer):
 		if !p.narrow {
 			w.fail("RPC %d: %v", p.tag, c.Err)
 		}
-		w.over(p, "refused")
+		w.finish(p, "refused")
 	case errors.As(c.Err, &size) && w.draw.rate[Resize] > 0 && !c.Sent:
 		w.after(0, "does not fit any more", func() { w.try(p) })
 	case errors.Is(c.Err, errMemory):
-		w.over(p, "no memory for the reply")
+		w.finish(p, "no memory for the reply")
 	case errors.Is(c.Err, errBroken), errors.Is(c.Err, errClosed), errors.Is(c.Err, engine.ErrTimeout), errors.Is(c.Err, engine.ErrNoDone):
 		if p.tries == tries {
-			w.over(p, "lost")
+			w.finish(p, "lost")
 			return
 		}
 		w.after(0, "lost", func() { w.try(p) })
 	default:
 		w.fail("RPC %d: %v", p.tag, c.Err)
-		w.over(p, "failed")
+		w.finish(p, "failed")
 	}
 }
 
-// over ends an RPC and lets its caller make another one.
-func (w *world) over(p *rpc, how string) {
+// finish ends an RPC. Its caller makes the next one.
+func (w *world) finish(p *rpc, how string) {
 	p.outcome = how
 	w.outcomes[how]++
 	w.note("RPC %d: %s", p.tag, how)
 	w.caller(p.from)
 }
 
-// verdict looks at the whole, when nothing happens any more.
+// verdict checks the final state, when there are no more events.
 func (w *world) verdict() {
 	for tag := uint64(1); tag <= w.tags; tag++ {
 		p, n := w.rpcs[tag], w.executed[tag]
@@ -224,26 +226,26 @@ func (w *world) verdict() {
 		case p.outcome == "":
 			w.fail("RPC %d never ended", tag)
 		case n > 0 && !p.sent:
-			w.fail("RPC %d: was not sent, says the caller, and was executed", tag)
+			w.fail("RPC %d: its error says that it was not sent, but it was executed", tag)
 		case w.draw.cache && n > 1, n > p.tries:
 			w.fail("RPC %d was executed %d times in %d tries", tag, n, p.tries)
 		case strings.HasPrefix(p.outcome, "ok") && n == 0:
-			w.fail("RPC %d was answered and not executed", tag)
+			w.fail("RPC %d was answered but not executed", tag)
 		}
 	}
 	for _, e := range w.ends {
 		if n := len(e.requests); n > 0 {
-			w.fail("%s keeps %d Requests", e.name, n)
+			w.fail("%s has not released %d Requests", e.name, n)
 		}
 		if n := len(e.given); n > 0 {
-			w.fail("%s keeps the memory of %d replies", e.name, n)
+			w.fail("%s has not released the memory of %d replies", e.name, n)
 		}
 		if e.borrowed != 0 {
-			w.fail("%s keeps %d send buffers", e.name, e.borrowed)
+			w.fail("%s has not returned %d send buffers", e.name, e.borrowed)
 		}
 		for _, r := range e.regions {
 			if r.live {
-				w.fail("%s: key %#x never ended", e.name, r.key)
+				w.fail("%s: key %#x is live at the end", e.name, r.key)
 			}
 		}
 		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.rq) != s.PostedRecvs) {
