@@ -315,9 +315,9 @@ func (v MessageView) Body() BodyView {
 	return BodyView(v[12:])
 }
 
-// MessageScan reads the lists of Message in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// MessageScan reads the lists of Message in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type MessageScan struct {
 	in codec.Scan
 }

@@ -316,9 +316,9 @@ func (v PropValView) Data() []byte {
 	return codec.ViewOpaque(v, 4)
 }
 
-// MsgScan reads the lists of Msg in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// MsgScan reads the lists of Msg in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type MsgScan struct {
 	in codec.Scan
 }
@@ -490,9 +490,9 @@ func (s *MsgScan) rest() (int, error) {
 	return (*Msg)(nil).CheckXDR(s.in.B)
 }
 
-// NomsgScan reads the lists of Nomsg in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// NomsgScan reads the lists of Nomsg in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type NomsgScan struct {
 	in codec.Scan
 }
@@ -664,9 +664,9 @@ func (s *NomsgScan) rest() (int, error) {
 	return (*Nomsg)(nil).CheckXDR(s.in.B)
 }
 
-// ConnPropScan reads the lists of ConnProp in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// ConnPropScan reads the lists of ConnProp in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type ConnPropScan struct {
 	in codec.Scan
 }
@@ -749,9 +749,9 @@ func (s *ConnPropScan) rest() (int, error) {
 	return (*ConnProp)(nil).CheckXDR(s.in.B)
 }
 
-// PropSubsetScan reads the lists of PropSubset in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// PropSubsetScan reads the lists of PropSubset in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type PropSubsetScan struct {
 	in codec.Scan
 }

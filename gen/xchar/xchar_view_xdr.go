@@ -173,9 +173,9 @@ func (v UpdView) PendClear() bool {
 	return codec.Uint32(v, off) != 0
 }
 
-// InitScan reads the lists of Init in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// InitScan reads the lists of Init in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type InitScan struct {
 	in codec.Scan
 }
@@ -289,9 +289,9 @@ func (s *InitScan) rest() (int, error) {
 	return (*Init)(nil).CheckXDR(s.in.B)
 }
 
-// ReqScan reads the lists of Req in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// ReqScan reads the lists of Req in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type ReqScan struct {
 	in codec.Scan
 }
@@ -374,9 +374,9 @@ func (s *ReqScan) rest() (int, error) {
 	return (*Req)(nil).CheckXDR(s.in.B)
 }
 
-// RespScan reads the lists of Resp in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// RespScan reads the lists of Resp in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type RespScan struct {
 	in codec.Scan
 }

@@ -241,9 +241,9 @@ func (v AuthSysParmsView) Gids() iter.Seq2[int, uint32] {
 	}
 }
 
-// AuthSysParmsScan reads the lists of AuthSysParms in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// AuthSysParmsScan reads the lists of AuthSysParms in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type AuthSysParmsScan struct {
 	in codec.Scan
 }

@@ -243,9 +243,9 @@ func (v ReplyView) DirAttr() (x OptAttrView, ok bool) {
 	return OptAttrView(v[4:]), true
 }
 
-// ReplyScan reads the lists of Reply in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// ReplyScan reads the lists of Reply in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type ReplyScan struct {
 	in codec.Scan
 }

@@ -682,9 +682,9 @@ func (v EnvelopeView) Bumped() (x BumpedView, ok bool) {
 	return x, false
 }
 
-// EnvelopeScan reads the lists of Envelope in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// EnvelopeScan reads the lists of Envelope in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type EnvelopeScan struct {
 	in codec.Scan
 }

@@ -2932,9 +2932,9 @@ func (v CbCompound4ResView) Resarray() iter.Seq2[int, NFSCbResop4View] {
 	}
 }
 
-// Fattr4ACLScan reads the lists of Fattr4ACL in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// Fattr4ACLScan reads the lists of Fattr4ACL in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type Fattr4ACLScan struct {
 	in codec.Scan
 }
@@ -3017,9 +3017,9 @@ func (s *Fattr4ACLScan) rest() (int, error) {
 	return (*Fattr4ACL)(nil).CheckXDR(s.in.B)
 }
 
-// Compound4ArgsScan reads the lists of Compound4Args in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// Compound4ArgsScan reads the lists of Compound4Args in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type Compound4ArgsScan struct {
 	in codec.Scan
 }
@@ -3104,9 +3104,9 @@ func (s *Compound4ArgsScan) rest() (int, error) {
 	return (*Compound4Args)(nil).CheckXDR(s.in.B)
 }
 
-// Compound4ResScan reads the lists of Compound4Res in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// Compound4ResScan reads the lists of Compound4Res in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type Compound4ResScan struct {
 	in codec.Scan
 }
@@ -3200,9 +3200,9 @@ func (s *Compound4ResScan) rest() (int, error) {
 	return (*Compound4Res)(nil).CheckXDR(s.in.B)
 }
 
-// CbCompound4ArgsScan reads the lists of CbCompound4Args in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// CbCompound4ArgsScan reads the lists of CbCompound4Args in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type CbCompound4ArgsScan struct {
 	in codec.Scan
 }
@@ -3287,9 +3287,9 @@ func (s *CbCompound4ArgsScan) rest() (int, error) {
 	return (*CbCompound4Args)(nil).CheckXDR(s.in.B)
 }
 
-// CbCompound4ResScan reads the lists of CbCompound4Res in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// CbCompound4ResScan reads the lists of CbCompound4Res in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type CbCompound4ResScan struct {
 	in codec.Scan
 }

@@ -43,9 +43,9 @@ func (v MappingView) Owner() String {
 	return String(codec.ViewOpaque(v, off))
 }
 
-// MappingsScan reads the lists of Mappings in one pass, in their order on the wire, and checks the bytes
-// that it passes. If they are invalid, it yields no more elements, and End and Err return the
-// error. See package xdr.
+// MappingsScan reads the lists of Mappings in one pass, in their order on the wire, and
+// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and
+// Err return the error. See package xdr.
 type MappingsScan struct {
 	in codec.Scan
 }

@@ -65,9 +65,9 @@ func (g *gen) scan(d *ir.Decl, top *spot, s *spots) *scan {
 // begin writes the type and how it is made.
 func (w *scan) begin() {
 	v := w.g.v
-	v.Commentf("// %s reads the lists of %s in one pass, in their order on the wire, and checks the bytes", w.name, w.of)
-	v.Comment("// that it passes. If they are invalid, it yields no more elements, and End and Err return the")
-	v.Comment("// error. See package xdr.")
+	v.Commentf("// %s reads the lists of %s in one pass, in their order on the wire, and", w.name, w.of)
+	v.Comment("// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and")
+	v.Comment("// Err return the error. See package xdr.")
 	v.Type().Id(w.name).Struct(jen.Id("in").Qual(codecPath, "Scan"))
 	v.Commentf("// %s returns a scan of the %s at the front of b.", w.maker, w.of)
 	v.Func().Id(w.maker).Params(jen.Id("b").Index().Byte()).Id(w.name).Block(
