@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// expectation turns participle's "(expected ...)" into words.
+// expectation returns the "(expected ...)" part of a participle message in words.
 func expectation(message string) string {
 	_, e, _ := strings.Cut(message, "(expected ")
 	e = strings.TrimSuffix(e, ")")
@@ -36,14 +36,14 @@ func expectation(message string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(e, `"`, "")), " ")
 }
 
-// advise adds what to do about a fault at token k.
+// advise adds help on a syntax error at token k.
 func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagnostic {
 	t, last := tokenAt(toks, k), toks[max(k-1, 0)]
 	switch {
 	case toks[0].is("typedef") && t.is("="):
-		return d.Helpf("write the existing type, then the new name, and no =")
+		return d.Helpf("write the existing type, then the new name, without =")
 	case t.is(",") && !toks[0].is("enum"):
-		return d.Helpf("declare each name by itself, with its type and a ; of its own")
+		return d.Helpf("declare each name separately: TYPE NAME;")
 	case t.is("[") && last.is("]"), t.is("[") && last.is(">"), t.is("<") && (last.is("]") || last.is(">")):
 		return d.Helpf("XDR has no arrays of more than one dimension: declare the inner array with typedef, then an array of its name")
 	case expected == "=" && last.is("}"):
@@ -51,23 +51,23 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 	case expected == "=" && last.is(")"):
 		return d.Helpf("write = and the number of the procedure after the )")
 	case expected == "switch" && t.is("{") && last.is("union"):
-		return d.Helpf("a union of XDR says which arm it has: write union switch (TYPE NAME) { case VALUE: ... }")
+		return d.Helpf("an XDR union has a discriminant: write union switch (TYPE NAME) { case VALUE: ... }")
 	case expected == "switch" && t.is("{"):
-		return d.Helpf("a union of XDR says which arm it has: write union %s switch (TYPE NAME) { case VALUE: ... }", last.text)
+		return d.Helpf("an XDR union has a discriminant: write union %s switch (TYPE NAME) { case VALUE: ... }", last.text)
 	case expected == "case or default":
 		return d.Helpf("begin each arm of a union with case VALUE: or default:")
 	case expected == "(" && toks[0].is("program"):
-		return d.Helpf("write the arguments of a procedure in ( and ), void where there are none")
+		return d.Helpf("write the arguments of a procedure in parentheses, or (void) if there are none")
 	case expected == "version":
-		return d.Helpf("a program has versions, and those have the procedures: version NAME { ... } = NUMBER;")
+		return d.Helpf("declare the procedures in a version of the program: version NAME { ... } = NUMBER;")
 	case expected == "{":
 		return d.Helpf("put a { after %s, and a } at the end", last.text)
 	case t.is("*") && last.is("struct"):
-		return d.Helpf("declare struct NAME { ... }, and write NAME *field where there is one or none")
+		return d.Helpf("declare struct NAME { ... }, and write NAME *field for an optional one")
 	case expected == "a name" && t.is("(") && last.kind == tIdent && toks[0].is("program"):
 		d.Span = last.span(d.Span.File)
-		d.Message = "procedure " + last.text + " has no type of its result"
-		return d.Helpf("write the type before %s, void where there is no result", last.text)
+		d.Message = "procedure " + last.text + " has no result type"
+		return d.Helpf("write the type before %s, or void if there is no result", last.text)
 	case expected == "a name" && t.is("{") && last.is("version"):
 		return d.Helpf("give the version a name: version NAME { ... } = NUMBER;")
 	case expected == "a name" && (t.is("{") || t.is("switch")):
@@ -77,47 +77,46 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 	case expected == "a name" || expected == "a type":
 		return d.Helpf("write %s here", expected)
 	case t.is("signed") || last.is("signed"):
-		return d.Helpf("remove signed: int and hyper have a sign")
+		return d.Helpf("remove signed: int and hyper are signed")
 	case strings.HasPrefix(expected, "a number"):
-		return d.Helpf("write a number, or the name of a const or of a member of an enum")
+		return d.Helpf("write a number, or the name of a constant or enum member")
 	case expected == ";" && t.is(":"):
-		return d.Helpf("XDR has no bit-fields: declare a whole number, and its bits as constants")
+		return d.Helpf("XDR has no bit-fields: declare an integer, and its bits as constants")
 	case expected == ";" && t.is("("):
-		return d.Helpf("only the procedures of a version have ( and ): XDR has no functions and no pointers to them")
+		return d.Helpf("only procedures have parentheses: XDR has no functions and no pointers to them")
 	case expected == ";" && last.is("}") && typeWord(toks[0]) && t.kind == tIdent:
-		return d.Helpf("XDR declares types and no variables: remove %s", t.text)
+		return d.Helpf("XDR declares types, not variables: remove %s", t.text)
 	case expected == ";":
-		return d.Helpf("end what comes before with ;, or remove %s", t.text)
+		return d.Helpf("put a ; before %s, or remove it", t.text)
 	}
 	return d
 }
 
-// adviseJunk adds what to do about text that begins no definition.
+// adviseJunk adds help on text that does not begin a definition.
 func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	t, next, after := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
 	switch {
 	case t.is("case"), t.is("default"):
-		return d.Helpf("put it into a union, or look for the } that is too many above")
+		return d.Helpf("move it into a union, or remove an extra } above")
 	case t.kind == tIdent && next.is("("):
-		return d.Helpf("macros with arguments are not expanded: write what %s stands for, or begin the line with %% for C", t.text)
+		return d.Helpf("macros with arguments are not expanded: write what %s stands for, or begin the line with %% to leave it to C", t.text)
 	case t.is("}"):
-		return d.Helpf("remove it, or look for the { that is missing above")
+		return d.Helpf("remove it, or add the missing { above")
 	case t.is("import"), t.is("include"), t.is("using"):
-		return d.Helpf("write #include \"FILE.x\" for a file of XDR")
+		return d.Helpf("write #include \"FILE.x\" to include an XDR file")
 	case t.is("class"), t.is("message"), t.is("record"), t.is("interface") && next.kind == tIdent:
-		return d.Helpf("XDR has struct for this")
+		return d.Helpf("use struct")
 	case next.kind == tIdent && after.is("="):
-		return d.Helpf("write const %s = and the value", next.text)
+		return d.Helpf("write const %s = VALUE;", next.text)
 	case next.kind == tIdent && after.is("("), t.is("extern"), t.is("static"), t.is("inline"):
-		return d.Helpf("begin the lines of C with %%, which passes them by")
+		return d.Helpf("begin lines of C with %%, so that they are ignored here")
 	case next.kind == tIdent && (after.is(";") || after.is("[") || after.is("<")):
-		return d.Helpf("put it into a struct, or write typedef before it")
+		return d.Helpf("move it into a struct, or write typedef before it")
 	}
 	return d
 }
 
-// inBraces returns what is expected at token k where the braces that it stands
-// in may also end.
+// inBraces returns what is expected at token k in a body that may also end there.
 func inBraces(toks []token, k int) string {
 	depth := 0
 	for i := min(k, len(toks)) - 1; i > 0; i-- {

@@ -2,25 +2,25 @@ package syntax
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 
-// File is one parsed text.
+// File is the syntax tree of one file.
 type File struct {
 	Source  *source.File
 	Defs    []*Def   // in source order, broken ones too
-	License []string // lines of the comment that holds the code licence, without comment signs
+	License []string // lines of the comment with the code licence, without comment marks
 
-	// What is for C, also where an #if leaves it out.
-	Percent []source.Span // lines that begin with %, continuations included
+	// Lines for C, including those that an #if excludes.
+	Percent []source.Span // lines that begin with %, with continuation lines
 	CDefs   []*Def        // constants of %#define lines
-	Headers []Header      // what #include and %#include lines name, but for .x files
+	Headers []Header      // C headers of #include and %#include lines
 }
 
-// Header is a file that is included for C.
+// Header is an included C header.
 type Header struct {
 	Name string // without quotes
 	Span source.Span
 }
 
-// Ident is a name and its place.
+// Ident is a name and its position.
 type Ident struct {
 	Name string
 	Span source.Span
@@ -32,13 +32,13 @@ type Value struct {
 	Text string // as written
 	Name bool   // Text is a name
 	Expr bool   // Text is an expression of C
-	Odd  bool   // the expression stands where XDR has none; not from a #define
-	Str  bool   // Text is a string, which XDR has no constants of
+	Odd  bool   // Text is an expression in a place where XDR allows none; false in a #define
+	Str  bool   // Text is a string; XDR has no string constants
 	Neg  bool
 	Abs  uint64
 }
 
-// DefKind says what a definition defines.
+// DefKind is the kind of a definition.
 type DefKind int
 
 // The kinds of definition.
@@ -51,7 +51,7 @@ const (
 	Program
 )
 
-// String returns the word that begins such a definition.
+// String returns the keyword of the definition.
 func (k DefKind) String() string {
 	switch k {
 	case Const:
@@ -70,14 +70,14 @@ func (k DefKind) String() string {
 	return "definition"
 }
 
-// Def is one definition, or the body of a type written in place.
+// Def is a definition, or the body of an inline type.
 type Def struct {
 	Kind   DefKind
 	Span   source.Span
-	Name   Ident // empty where a type written in place has no tag
+	Name   Ident // empty for an inline type without a tag
 	Doc    []string
 	Tail   string
-	Broken bool // reported already: what it holds is incomplete
+	Broken bool // a fault was reported; the contents are incomplete
 	Macro  bool // from a #define line
 
 	Value    Value      // Const, Program
@@ -92,7 +92,7 @@ type Def struct {
 // Member is a member of an enum.
 type Member struct {
 	Name  Ident
-	Value *Value // nil where the text gives none
+	Value *Value // nil if the file gives none
 	Doc   []string
 	Tail  string
 }
@@ -102,9 +102,9 @@ type TypeKind int
 
 // The ways to write a type.
 const (
-	Prim   TypeKind = iota + 1 // words of the language or of C: Name holds them, one blank between
-	Named                      // a name, perhaps after struct, union or enum
-	Inline                     // written in place: Body
+	Prim   TypeKind = iota + 1 // keywords of XDR or C: Name has them, separated by one blank
+	Named                      // a name, which may follow struct, union or enum
+	Inline                     // a body written in place: Body
 	Void
 	Opaque
 	String
@@ -115,7 +115,7 @@ type Type struct {
 	Kind TypeKind
 	Span source.Span
 	Name string
-	Tag  DefKind // Named: the word before the name, 0 where there is none
+	Tag  DefKind // Named: the keyword before the name, or 0
 	Body *Def    // Inline
 }
 
@@ -129,8 +129,7 @@ const (
 	Variable       // name<bound> or name<>
 )
 
-// Decl is a declaration: a field, an arm, a discriminant, an argument, or what
-// a typedef declares.
+// Decl is a declaration: of a field, an arm, a discriminant, an argument or a typedef.
 type Decl struct {
 	Span  source.Span
 	Type  *Type
@@ -142,8 +141,8 @@ type Decl struct {
 	Tail  string
 }
 
-// Arm is an arm of a union. The language allows one declaration; the parser
-// takes any number, sema counts them.
+// Arm is an arm of a union. XDR allows one declaration; the parser accepts any number, and
+// sema reports the others.
 type Arm struct {
 	Span    source.Span
 	Labels  []Value

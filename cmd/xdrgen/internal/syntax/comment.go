@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// comment is the extent of one comment, signs included.
+// comment is the extent of one comment with its marks.
 type comment struct{ start, end int }
 
-// maxRun limits how many comments are taken together.
+// maxRun limits how many comments are joined.
 const maxRun = 200
 
-// before returns the lines of the comment that stands directly above offset:
-// nothing but blanks between, no empty line, and no code before it on its own
-// line, nor directly above it and further left (that makes it the tail of
-// something else).
+// before returns the lines of the comment directly above offset. Only blanks may lie between,
+// but no empty line. A comment with code before it on its line belongs to that code, and so
+// does one that is indented below a line of code.
 func (s *scanner) before(offset int) []string {
 	column := s.column(offset)
 	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].end > offset }) - 1
@@ -37,8 +36,7 @@ func (s *scanner) before(offset int) []string {
 	return lines
 }
 
-// gap reports whether only blanks stand between two offsets, and how many
-// lines end there.
+// gap reports whether only blanks lie between two offsets, and how many lines end there.
 func (s *scanner) gap(from, to int) (newlines int, blank bool) {
 	for to--; to >= from; to-- {
 		switch s.text[to] {
@@ -52,7 +50,7 @@ func (s *scanner) gap(from, to int) (newlines int, blank bool) {
 	return newlines, true
 }
 
-// hangs reports whether comment i stands directly below a line of code.
+// hangs reports whether comment i is directly below a line of code.
 func (s *scanner) hangs(i int) bool {
 	newlines := 0
 	for at := s.notes[i].start - 1; at >= 0; at-- {
@@ -69,6 +67,7 @@ func (s *scanner) hangs(i int) bool {
 	return false
 }
 
+// column returns the column of an offset, at most maxColumn.
 func (s *scanner) column(offset int) int {
 	n := 1
 	for n < maxColumn && offset-n >= 0 && s.text[offset-n] != '\n' {
@@ -77,10 +76,9 @@ func (s *scanner) column(offset int) int {
 	return n
 }
 
-// after returns the comment that belongs to what stands from start to offset:
-// it follows on the same line, or on the next one further right than start.
-// Comments below it that begin in the same column are part of it; "" where
-// there is none.
+// after returns the comment that belongs to the text from start to offset, or "" if there is
+// none. It follows on the same line, or on the next line further right than start. Comments
+// below it in the same column are part of it.
 func (s *scanner) after(start, offset int) string {
 	i := sort.Search(len(s.notes), func(i int) bool { return s.notes[i].start >= offset })
 	if i == len(s.notes) {
@@ -104,16 +102,16 @@ func (s *scanner) after(start, offset int) string {
 	return strings.Join(lines, " ")
 }
 
-// continues reports whether comment i goes on where the one before it left
-// off: next line, same column, nothing between.
+// continues reports whether comment i continues the one before it: it is on the next line in
+// the same column, with nothing between.
 func (s *scanner) continues(i int) bool {
 	a, b := s.notes[i-1], s.notes[i]
 	newlines, blank := s.gap(a.end, b.start)
 	return blank && newlines == 1 && s.column(a.start) == s.column(b.start)
 }
 
-// isTail reports whether code stands before comment i on its line, or whether
-// it goes on from a comment of which that is so.
+// isTail reports whether comment i has code before it on its line, or continues a comment
+// that has.
 func (s *scanner) isTail(i int) bool {
 	for last := i - maxRun; i > last; i-- {
 		at := s.notes[i].start - 1
@@ -130,8 +128,8 @@ func (s *scanner) isTail(i int) bool {
 	return false
 }
 
-// clean returns the lines of a comment without its signs, borders and the
-// empty lines at its ends.
+// clean returns the lines of a comment without its marks, borders, and empty lines at its
+// ends.
 func (s *scanner) clean(c comment) []string {
 	text := plain(s.text[c.start:c.end])
 	if t, ok := strings.CutPrefix(text, "//"); ok {
@@ -151,9 +149,8 @@ func (s *scanner) clean(c comment) []string {
 	return trimLines(lines)
 }
 
-// plain returns the text of a comment as other languages can hold it: UTF-8
-// without control characters. A byte that is no UTF-8 is read as ISO 8859-1,
-// which old files are written in.
+// plain returns the text of a comment as UTF-8 without control characters. A byte that is not
+// UTF-8 is read as ISO 8859-1, the encoding of old files.
 func plain(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -175,6 +172,7 @@ func plain(text []byte) string {
 	return b.String()
 }
 
+// trimLines removes empty lines at both ends.
 func trimLines(lines []string) []string {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines = lines[1:]
@@ -185,8 +183,7 @@ func trimLines(lines []string) []string {
 	return lines
 }
 
-// isLicense tells the comment that holds a code licence: it speaks of
-// redistribution.
+// isLicense reports whether a comment is a code licence: it mentions redistribution.
 func isLicense(lines []string) bool {
 	for _, l := range lines {
 		if strings.Contains(l, "Redistribution") {

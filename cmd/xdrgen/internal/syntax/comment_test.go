@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// TestCommentText: what of a comment goes into other languages is UTF-8 without
-// control characters.
+// TestCommentText checks that the text of a comment in the tree is UTF-8 without control
+// characters.
 func TestCommentText(t *testing.T) {
 	text := "/* \xa9 Andr\xe9, \u00e9t\u00e9 \ufeff\x1b[31m\r\n *  two\tthree \xff */\nstruct s { int a; /* \x80 */ };\n"
 	file := NewParser().Parse(source.NewFile("f.x", []byte(text)), &Context{

@@ -5,7 +5,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// open begins a level of #if.
+// open handles #if, #ifdef and #ifndef.
 func (s *scanner) open(word, rest string, at source.Span) {
 	c := cond{at: at, word: "#" + word, output: s.forOutput(rest)}
 	switch {
@@ -30,8 +30,8 @@ func (s *scanner) open(word, rest string, at source.Span) {
 	s.conds = append(s.conds, c)
 }
 
-// turn handles #elif, #else and #endif.
-func (s *scanner) turn(word, rest string, at source.Span) {
+// branch handles #elif, #else and #endif.
+func (s *scanner) branch(word, rest string, at source.Span) {
 	if len(s.conds) == 0 {
 		s.report(diag.New(diag.UnbalancedIf, at, "#%s without #if", word))
 		return
@@ -43,13 +43,13 @@ func (s *scanner) turn(word, rest string, at source.Span) {
 		return
 	case "else":
 		if c.elsed {
-			s.report(diag.New(diag.UnbalancedIf, at, "second #else").With(c.at, "belongs to this"))
+			s.report(diag.New(diag.UnbalancedIf, at, "second #else").With(c.at, "of this line"))
 		}
 		c.elsed = true
 		c.on = !c.done
 	case "elif":
 		if c.elsed {
-			s.report(diag.New(diag.UnbalancedIf, at, "#elif after #else").With(c.at, "belongs to this"))
+			s.report(diag.New(diag.UnbalancedIf, at, "#elif after #else").With(c.at, "of this line"))
 		}
 		c.on = !c.done && (c.every && s.forOutput(rest) || s.test(rest, at))
 	}
@@ -80,7 +80,7 @@ func (s *scanner) test(text string, at source.Span) bool {
 	}
 	v, err := e.all()
 	if err != nil {
-		s.report(diag.New(diag.BadDirective, at, "condition: %v", err))
+		s.report(diag.New(diag.BadDirective, at, "in the condition: %v", err))
 		return false
 	}
 	return v != 0

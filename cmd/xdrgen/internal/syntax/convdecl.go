@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// decl reads a declaration. The name of a typedef may be a word of the
-// language: then the typedef is reversed, which sema tells.
+// decl converts a declaration. The name of a typedef may be a keyword: then the typedef is
+// reversed, which sema reports.
 func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 	d := &Decl{Type: c.typ(g.Type), Star: len(g.Stars) > 0}
 	d.Span = d.Type.Span
@@ -34,13 +34,13 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 		d.Span = d.Span.To(c.at(g.Open))
 		if d.Bound == nil {
 			c.broken = true
-			c.report(diag.New(diag.BadBound, c.at(g.Open), "[] without a length"))
+			c.report(diag.New(diag.BadBound, c.at(g.Open), "[] has no length"))
 		}
 	case g.Angle.Value != "":
 		d.Shape, d.Bound = Variable, c.pointer(g.Max)
 		d.Span = d.Span.To(c.at(g.Close))
 	}
-	if d.Shape != Plain && d.Type.Kind == Named && d.Type.Tag == 0 && d.Type.Name == "zcopaque" { // of xdrzcc
+	if d.Shape != Plain && d.Type.Kind == Named && d.Type.Tag == 0 && d.Type.Name == "zcopaque" { // an extension of xdrzcc
 		c.report(diag.New(diag.Pragma, d.Type.Span, "zcopaque is read as opaque").Helpf("write opaque").Replace(d.Type.Span, "opaque"))
 		d.Type = &Type{Kind: Opaque, Name: "opaque", Span: d.Type.Span}
 	}
@@ -53,15 +53,15 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 	return d
 }
 
-// wrongType tells a name that stands before its type, and unsigned misspelled:
-// both leave a word of the language where a name should be. It reports false
-// for anything else.
+// wrongType handles three faults that leave a keyword in place of the name: a name before its
+// type, a modifier of other languages, and a misspelled unsigned. It reports whether it found
+// one of them.
 func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	first := names[0].Token
-	if len(names) == 2 && ofOthers(d.Type.Name) {
+	if len(names) == 2 && isModifier(d.Type.Name) {
 		next := c.at(first)
 		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found %s, expected a type", diag.Quote(d.Type.Name)).
-			Helpf("remove it: fields of XDR have a type and a name only").Replace(c.s.span(d.Type.Span.Start, next.Start), ""))
+			Helpf("remove it: an XDR field has only a type and a name").Replace(c.s.span(d.Type.Span.Start, next.Start), ""))
 		d.Name = c.ident(names[1].Token)
 		d.Type = &Type{Kind: Prim, Name: first.Value, Span: next}
 		if !isKeyword(first.Value) {
@@ -78,7 +78,7 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	if d.Type.Name == "signed" && (first.Value == "int" || first.Value == "hyper") && len(names) == 2 {
 		both := d.Type.Span.To(c.at(first))
 		c.report(diag.New(diag.SyntaxError, d.Type.Span, "found \"signed\", expected a type").
-			Helpf("remove it: int and hyper have a sign").Replace(both, first.Value))
+			Helpf("remove it: int and hyper are signed").Replace(both, first.Value))
 		d.Name = c.ident(names[1].Token)
 		d.Type = &Type{Kind: Prim, Name: first.Value, Span: both}
 		return true
@@ -90,7 +90,7 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 		d.Name = c.ident(names[1].Token)
 		d.Type = &Type{Kind: Prim, Name: "unsigned " + first.Value, Span: d.Type.Span.To(c.at(first))}
 	case !near && len(names) == 1:
-		c.report(diag.New(diag.SyntaxError, d.Type.Span.To(c.at(first)), "name %s stands before its type %s", d.Type.Name, first.Value).
+		c.report(diag.New(diag.SyntaxError, d.Type.Span.To(c.at(first)), "name %s comes before its type %s", d.Type.Name, first.Value).
 			Helpf("write %s %s", first.Value, d.Type.Name).Replace(d.Type.Span.To(c.at(first)), first.Value+" "+d.Type.Name))
 		d.Name = Ident{d.Type.Name, d.Type.Span}
 		d.Type = &Type{Kind: Prim, Name: first.Value, Span: c.at(first)}
@@ -100,8 +100,8 @@ func (c *converter) wrongType(d *Decl, names []*gName) bool {
 	return true
 }
 
-// ofOthers reports whether a word stands before types in C and other languages.
-func ofOthers(word string) bool {
+// isModifier reports whether a word modifies types in C or other languages.
+func isModifier(word string) bool {
 	switch word {
 	case "static", "volatile", "inline", "extern", "register", "optional", "required", "repeated":
 		return true
@@ -109,8 +109,8 @@ func ofOthers(word string) bool {
 	return false
 }
 
-// noSuchType tells words that are types, and none together: unsigned float,
-// long double. It reports false for anything else.
+// noSuchType reports combinations of keywords that are not a type, such as unsigned float and
+// long double, and whether it found one.
 func (c *converter) noSuchType(d *Decl, names []*gName) bool {
 	second := names[0].Token
 	switch second.Value {
@@ -120,8 +120,8 @@ func (c *converter) noSuchType(d *Decl, names []*gName) bool {
 	}
 	c.broken = true
 	at := d.Type.Span.To(c.at(second))
-	c.report(diag.New(diag.SyntaxError, at, "%s is no type", diag.Quote(d.Type.Name+" "+second.Value)).
-		Helpf("unsigned goes with int and hyper; float and double are complete by themselves"))
+	c.report(diag.New(diag.SyntaxError, at, "%s is not a type", diag.Quote(d.Type.Name+" "+second.Value)).
+		Helpf("unsigned goes only with int and hyper; write float and double alone"))
 	d.Type = &Type{Kind: Prim, Name: "int", Span: at}
 	d.Name = c.ident(names[1].Token)
 	return true
@@ -136,8 +136,8 @@ func (c *converter) closing(offset int) int {
 	return offset
 }
 
-// names returns the declared name. More than one word is a missing semicolon,
-// except for "unsigned int" as the second half of a reversed typedef.
+// names returns the declared name. More than one word means a missing semicolon, except in a
+// reversed typedef, which may end with "unsigned int".
 func (c *converter) names(d *Decl, list []*gName, typedef bool) Ident {
 	words := make([]lexer.Token, len(list))
 	for i, n := range list {
@@ -155,22 +155,22 @@ func (c *converter) names(d *Decl, list []*gName, typedef bool) Ident {
 	case isKeyword(first.Name):
 		c.broken = true
 		c.report(diag.New(diag.SyntaxError, first.Span, "found %s, expected a name", diag.Quote(first.Name)).
-			Helpf("%s is a word of the language: choose another name", first.Name))
+			Helpf("%s is a keyword: choose another name", first.Name))
 	case len(words) > 1:
 		c.broken = true
 		next := c.at(words[1])
 		onNextLine := c.s.f.Position(first.Span.End).Line < next.Position().Line
 		if isKeyword(words[1].Value) || onNextLine {
 			d := missingSemicolon(c.s.f, token{end: first.Span.End, text: first.Name})
-			if !onNextLine { // it may as well be a word too many
+			if !onNextLine { // the word may also be superfluous
 				d.Fix = nil
 				d = d.Helpf("put a ; here if another declaration begins with %s, or remove a word", words[1].Value)
 			}
 			c.report(d)
 		} else {
 			c.report(diag.New(diag.SyntaxError, next, "found %s, expected ;", diag.Quote(words[1].Value)).
-				Helpf("end what comes before with ;, or remove %s", words[1].Value))
-			if d.Type.Kind == Named { // the word before may be no type at all
+				Helpf("put a ; before %s, or remove it", words[1].Value))
+			if d.Type.Kind == Named { // the word before it may not be a type
 				d.Type = &Type{Kind: Prim, Name: "int", Span: d.Type.Span}
 			}
 		}
@@ -178,6 +178,7 @@ func (c *converter) names(d *Decl, list []*gName, typedef bool) Ident {
 	return first
 }
 
+// typ converts a type.
 func (c *converter) typ(g *gType) *Type {
 	var words []lexer.Token
 	for _, w := range []lexer.Token{g.Unsigned, g.Simple} {
@@ -233,7 +234,7 @@ func (c *converter) typ(g *gType) *Type {
 	return t
 }
 
-// words reads a type that is made of words of the language or of C.
+// words converts a type that consists of keywords of XDR or C.
 func (c *converter) words(words []lexer.Token) *Type {
 	t := &Type{Kind: Prim, Span: c.at(words[0]).To(c.at(words[len(words)-1]))}
 	switch words[0].Value {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// converter makes the tree of one definition from what participle parsed, and
-// refuses what the grammar takes only to name it.
+// converter turns the parse of one definition into the syntax tree. It reports faults that
+// the grammar accepts.
 type converter struct {
 	s      *scanner
 	toks   []token
@@ -25,7 +25,7 @@ func (c *converter) at(t lexer.Token) source.Span {
 	return c.s.span(t.Pos.Offset, t.Pos.Offset+c.width(t))
 }
 
-// width returns the extent of a token in the text: 0 for one that was put in.
+// width returns the width of a token in the text, which is 0 for an inserted one.
 func (c *converter) width(t lexer.Token) int {
 	i := sort.Search(len(c.toks), func(i int) bool { return c.toks[i].start >= t.Pos.Offset })
 	for ; i < len(c.toks) && c.toks[i].start == t.Pos.Offset; i++ {
@@ -73,7 +73,7 @@ func (c *converter) number(at source.Span, text string) Value {
 	case err == nil && !(neg && abs > 1<<63):
 	case err == nil, strings.Contains(err.Error(), "out of range"):
 		c.broken = true
-		c.report(diag.New(diag.ConstRange, at, "%s does not fit into 64 bits", diag.Quote(text)))
+		c.report(diag.New(diag.ConstRange, at, "%s does not fit in 64 bits", diag.Quote(text)))
 	default:
 		c.broken = true
 		c.report(badNumber(at, text))
@@ -82,26 +82,27 @@ func (c *converter) number(at source.Span, text string) Value {
 	return v
 }
 
-// ConstForm tells a value, described by what, that is written as XDR does not
-// write it.
+// ConstForm returns the finding on a constant that is not in a form of XDR. what describes
+// the constant; value is how to write it.
 func ConstForm(at source.Span, what, value string) diag.Diagnostic {
-	return diag.New(diag.ConstForm, at, "%s is no constant of XDR, read as %s", what, value).
+	return diag.New(diag.ConstForm, at, "%s is not an XDR constant; it is read as %s", what, value).
 		Helpf("write %s", value).Replace(at, value)
 }
 
-// badNumber says why a text is no number, where that can be told.
+// badNumber returns the finding on a text that is not a number, with the reason if it is
+// known.
 func badNumber(at source.Span, text string) diag.Diagnostic {
-	d := diag.New(diag.BadNumber, at, "%s is no number", diag.Quote(text))
+	d := diag.New(diag.BadNumber, at, "%s is not a number", diag.Quote(text))
 	digits := strings.TrimPrefix(text, "-")
 	switch {
 	case strings.Contains(digits, ".") || strings.Trim(digits, "0123456789eE") == "" && strings.ContainsAny(digits, "eE"):
-		return d.Helpf("constants of XDR are integers")
+		return d.Helpf("XDR constants are integers")
 	case strings.HasPrefix(digits, "0x"), strings.HasPrefix(digits, "0X"):
-		return d.Helpf("after 0x come hexadecimal digits, 0 to 9 and a to f")
+		return d.Helpf("hexadecimal digits, 0 to 9 and a to f, follow 0x")
 	case digits[0] == '0' && strings.Trim(digits, "0123456789") == "":
-		return d.Helpf("a number that begins with 0 is octal, with digits 0 to 7: write %s for a decimal one", strings.TrimLeft(digits, "0"))
+		return d.Helpf("a number that begins with 0 is octal and has the digits 0 to 7; as a decimal number, write %s", strings.TrimLeft(digits, "0"))
 	case isDigit(digits[0]):
-		return d.Helpf("a name cannot begin with a digit; a number has digits only, or begins with 0x")
+		return d.Helpf("a name cannot begin with a digit; a number has only digits, or begins with 0x")
 	}
 	return d
 }
@@ -114,12 +115,12 @@ func (c *converter) pointer(g *gValue) *Value {
 	return &v
 }
 
-// def returns the definitions of a top-level text: one, or none for a pragma.
+// def converts a definition. It returns none for a pragma or if there is no name.
 func (c *converter) def(g *gDef, whole source.Span) []*Def {
 	d := &Def{}
 	switch {
 	case g.Pragma != nil:
-		c.report(diag.New(diag.Pragma, whole, "pragma is left out"))
+		c.report(diag.New(diag.Pragma, whole, "pragma is ignored"))
 		return nil
 	case g.Const != nil:
 		d = c.constant(g.Const)
@@ -130,7 +131,7 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 			d = d.Decl.Type.Body // typedef struct t {...};
 		} else if d.Name.Name == "" && d.Decl.Type.Kind == Void {
 			c.broken = true
-			c.report(diag.New(diag.BadVoid, d.Decl.Type.Span, "typedef of void").Helpf("remove it: void has no value for which a name could stand"))
+			c.report(diag.New(diag.BadVoid, d.Decl.Type.Span, "typedef of void").Helpf("remove it: void has no values"))
 		} else if d.Name.Name == "" {
 			c.broken = true
 			c.report(diag.New(diag.SyntaxError, c.at(g.End), "found \";\", expected the new name").
@@ -157,7 +158,7 @@ func (c *converter) def(g *gDef, whole source.Span) []*Def {
 	return []*Def{d}
 }
 
-// constant reads name = value, and what documents write instead.
+// constant converts a constant: name = value, or a form that documents use instead.
 func (c *converter) constant(g *gConst) *Def {
 	var words []lexer.Token
 	for _, w := range g.Words {
@@ -172,7 +173,7 @@ func (c *converter) constant(g *gConst) *Def {
 		}
 		switch {
 		case g.Value == nil && len(g.Words) == 1:
-			c.report(diag.New(diag.SyntaxError, c.at(last), "const %s has no value", last.Value).Helpf("write const %s = and the value", last.Value))
+			c.report(diag.New(diag.SyntaxError, c.at(last), "const %s has no value", last.Value).Helpf("write const %s = VALUE;", last.Value))
 		default:
 			at := c.at(last)
 			c.report(diag.New(diag.MissingEquals, at, "expected = after %s", diag.Quote(last.Value)).Replace(c.s.span(at.End, at.End), " ="))
@@ -216,7 +217,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 			missing := diag.New(diag.MissingComma, after, "expected , after %s", diag.Quote(end.Text()))
 			if next := g.List[i+1]; next.Value != nil {
 				missing = missing.Replace(after, ",")
-			} else { // it may be a member, or a word too many
+			} else { // it may be a member, or superfluous
 				missing = missing.Helpf("put a , here if %s is a member, else remove %[1]s", next.Name.Value)
 			}
 			c.report(missing)
@@ -226,7 +227,7 @@ func (c *converter) enum(g *gEnumBody) *Def {
 	}
 	if len(g.List) == 0 && !c.broken {
 		c.broken = true
-		c.report(diag.New(diag.SyntaxError, c.at(g.Close), "enum without members").
+		c.report(diag.New(diag.SyntaxError, c.at(g.Close), "enum has no members").
 			Helpf("write at least one: NAME = VALUE"))
 	}
 	return d
@@ -294,7 +295,7 @@ func (c *converter) proc(g *gProc) *Proc {
 	}
 	if len(g.Args) == 0 {
 		at := c.at(g.Open)
-		c.report(diag.New(diag.EmptyArgs, at, "procedure %s has an empty list of arguments", p.Name.Name).Replace(c.s.span(at.End, at.End), "void"))
+		c.report(diag.New(diag.EmptyArgs, at, "procedure %s has an empty argument list", p.Name.Name).Replace(c.s.span(at.End, at.End), "void"))
 	}
 	return p
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// cond is one level of #if.
+// cond is the state of one #if.
 type cond struct {
 	at    source.Span
 	word  string
-	on    bool // lines are taken now
-	done  bool // a branch was taken, or the whole is skipped
-	elsed bool // #else was seen
+	on    bool // the current branch is read
+	done  bool // no further branch is read
+	elsed bool // #else was read
 
-	output bool // tells rpcgen's outputs apart
-	every  bool // and is read as for all of them
-	told   bool // that something is left out for that
-	read   bool // that something is read for that
+	output  bool // the condition depends only on which output rpcgen writes
+	every   bool // its first branch with XDR is read for all outputs
+	ignored bool // a warning about ignored lines was reported
+	read    bool // a warning about lines that are read was reported
 }
 
+// active reports whether the current line is read, and not excluded by an #if.
 func (s *scanner) active() bool { return len(s.conds) == 0 || s.conds[len(s.conds)-1].on }
 
-// skipLine passes one line of a branch that is not taken, minding comments.
+// skipLine skips one line of an excluded branch. A comment in it may extend over several lines.
 func (s *scanner) skipLine() {
 	line := s.pos
 	for line < len(s.text) && (s.text[line] == ' ' || s.text[line] == '\t') {
@@ -39,7 +40,7 @@ func (s *scanner) skipLine() {
 	end := s.endOfLine(s.pos)
 	if percent {
 		end = s.lineEnd(line)
-		s.passed(line, end)
+		s.percentLine(line, end)
 	}
 	for i := s.pos; i+1 < end && !percent; i++ {
 		if s.text[i] != '/' {
@@ -57,12 +58,12 @@ func (s *scanner) skipLine() {
 			return
 		}
 	}
-	s.leftOut(line, end)
+	s.warnIgnored(line, end)
 	s.pos = min(end+1, len(s.text))
 	s.fresh = true
 }
 
-// directive handles one line that begins with #.
+// directive handles a line that begins with #.
 func (s *scanner) directive() {
 	start := s.pos
 	end := s.lineEnd(start)
@@ -73,7 +74,7 @@ func (s *scanner) directive() {
 			break
 		}
 		j := strings.Index(text[i+2:], "*/")
-		if j < 0 { // the comment goes on below: leave it to the lexer
+		if j < 0 { // the comment continues on the next line: leave it to the lexer
 			text, end = text[:i], start+i
 			break
 		}
@@ -88,7 +89,7 @@ func (s *scanner) directive() {
 	case "if", "ifdef", "ifndef":
 		s.open(word, rest, at)
 	case "elif", "else", "endif":
-		s.turn(word, rest, at)
+		s.branch(word, rest, at)
 	default:
 		if s.active() {
 			s.plain(word, rest, at)
@@ -96,7 +97,7 @@ func (s *scanner) directive() {
 	}
 }
 
-// plain handles the directives that are no conditions.
+// plain handles directives other than conditions.
 func (s *scanner) plain(word, rest string, at source.Span) {
 	switch word {
 	case "define":
@@ -109,16 +110,17 @@ func (s *scanner) plain(word, rest string, at source.Span) {
 		s.report(diag.New(diag.BadDirective, at, "#error %s", diag.Quote(rest)))
 	case "": // null directive
 	case "line", "ident", "sccs", "pragma":
-		s.report(diag.New(diag.UnknownDirective, at, "#%s is left out", word))
+		s.report(diag.New(diag.UnknownDirective, at, "#%s is ignored", word))
 	default:
-		d := diag.New(diag.UnknownDirective, at, "line %s is left out", diag.Quote("#"+word))
+		d := diag.New(diag.UnknownDirective, at, "directive %s is ignored", diag.Quote("#"+word))
 		if isDigit(word[0]) {
-			d = diag.New(diag.UnknownDirective, at, "line mark of the preprocessor is left out: places are those of this file")
+			d = diag.New(diag.UnknownDirective, at, "line marker of the preprocessor is ignored: positions refer to this file")
 		}
 		s.report(d)
 	}
 }
 
+// include handles #include.
 func (s *scanner) include(rest string, at source.Span) {
 	name, ok := strings.CutPrefix(rest, `"`)
 	name, closed := strings.CutSuffix(name, `"`)
@@ -128,22 +130,22 @@ func (s *scanner) include(rest string, at source.Span) {
 		s.ctx.Include(name, at)
 	case ok && closed, strings.HasPrefix(rest, "<"):
 		s.header(rest, at)
-		s.report(diag.New(diag.UnknownDirective, at, "#include of %s is left out: only .x files in quotes are read", rest))
+		s.report(diag.New(diag.UnknownDirective, at, "#include of %s is ignored: only .x files in quotes are read", rest))
 	default:
 		s.report(diag.New(diag.BadDirective, at, "found #include %s, expected a file name in quotes", diag.Quote(rest)))
 	}
 }
 
-// define takes #define NAME, which sets a flag, and #define NAME value, which
-// declares a constant as well.
+// define handles #define NAME, which sets a flag, and #define NAME value, which also declares
+// a constant.
 func (s *scanner) define(rest string, at source.Span) {
 	name, value := splitWord(rest)
 	if name == "" {
-		s.report(diag.New(diag.BadDirective, at, "#define without a name"))
+		s.report(diag.New(diag.BadDirective, at, "#define has no name"))
 		return
 	}
 	if strings.HasPrefix(value, "(") && strings.HasPrefix(rest, name+"(") {
-		s.report(diag.New(diag.UnknownDirective, at, "#define %s with parameters is left out", name))
+		s.report(diag.New(diag.UnknownDirective, at, "#define %s is ignored: it has parameters", name))
 		return
 	}
 	s.ctx.Macros[name] = value
@@ -154,11 +156,11 @@ func (s *scanner) define(rest string, at source.Span) {
 		s.defs = append(s.defs, d)
 		return
 	}
-	s.report(diag.New(diag.UnknownDirective, at, "value %s of #define %s is no integer: left out", diag.Quote(value), name))
+	s.report(diag.New(diag.UnknownDirective, at, "#define %s is ignored: its value %s is not an integer", name, diag.Quote(value)))
 }
 
-// macro returns the constant that #define NAME value declares; nil where the
-// value cannot be one.
+// macro returns the constant that #define NAME value declares, or nil if the value cannot be
+// one.
 func (s *scanner) macro(name, value string, at source.Span) *Def {
 	valueAt := strings.LastIndex(at.Text(), value)
 	v := Value{Span: s.span(at.Start+max(valueAt, 0), at.End), Text: value}
@@ -184,7 +186,7 @@ func (s *scanner) macro(name, value string, at source.Span) *Def {
 	}
 }
 
-// isTypeWords reports whether a text is a type of several words.
+// isTypeWords reports whether a text is an integer type of C or XDR.
 func isTypeWords(text string) bool {
 	for _, w := range strings.Fields(text) {
 		switch w {
@@ -196,13 +198,14 @@ func isTypeWords(text string) bool {
 	return true
 }
 
+// isName reports whether s is a name of XDR.
 func isName(s string) bool {
 	return s != "" && isLetter(s[0]) && !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !isWord(byte(r)) })
 }
 
-// passed keeps a line that begins with %, which rpcgen hands to C. What it
-// defines or includes there may be what the file wants of C.
-func (s *scanner) passed(start, end int) {
+// percentLine records a line that begins with %, which rpcgen copies to its output in C. The
+// file may use constants and headers that the line defines or includes.
+func (s *scanner) percentLine(start, end int) {
 	at := s.span(start, end)
 	s.percent = append(s.percent, at)
 	text, ok := strings.CutPrefix(strings.TrimLeft(at.Text()[1:], " \t"), "#")
@@ -226,7 +229,7 @@ func (s *scanner) passed(start, end int) {
 	}
 }
 
-// header keeps the name of a C header that is included.
+// header records the name of an included C header.
 func (s *scanner) header(rest string, at source.Span) {
 	if len(rest) > 2 && (rest[0] == '"' || rest[0] == '<') {
 		if i := strings.IndexAny(rest[1:], "\">"); i > 0 {
@@ -235,7 +238,7 @@ func (s *scanner) header(rest string, at source.Span) {
 	}
 }
 
-// splitWord cuts the first word off.
+// splitWord returns the first word of s and the rest.
 func splitWord(s string) (word, rest string) {
 	i := 0
 	for i < len(s) && isWord(s[i]) {

@@ -8,16 +8,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// Eval computes an integer expression as #if and #define hold them: numbers,
-// names, parentheses and the operators of C, without assignment, ?: and the
-// comma. value gives a name's value.
+// Eval evaluates an integer expression of #if or #define: numbers, names, parentheses and the
+// operators of C except assignment, ?: and the comma. value returns the value of a name.
 func Eval(text string, value func(name string) (int64, error)) (int64, error) {
 	e := &expr{rest: text, value: value}
 	return e.all()
 }
 
-// ExprNames returns the names in an expression, in order, each as often as it
-// is there.
+// ExprNames returns the names in an expression in order, with repetitions.
 func ExprNames(text string) []string {
 	var out []string
 	for i := 0; i < len(text); i++ {
@@ -48,6 +46,7 @@ type expr struct {
 	err     error
 }
 
+// all evaluates the whole expression.
 func (e *expr) all() (int64, error) {
 	v := e.binary(0, 0)
 	if rest := strings.TrimSpace(e.rest); e.err == nil && rest != "" {
@@ -56,6 +55,7 @@ func (e *expr) all() (int64, error) {
 	return v, e.err
 }
 
+// fail records the first error and ends the evaluation.
 func (e *expr) fail(format string, args ...any) int64 {
 	if e.err == nil {
 		e.err = fmt.Errorf(format, args...)
@@ -64,6 +64,7 @@ func (e *expr) fail(format string, args ...any) int64 {
 	return 0
 }
 
+// take skips op if it comes next, and reports whether it did.
 func (e *expr) take(op string) bool {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	rest, ok := strings.CutPrefix(e.rest, op)
@@ -73,8 +74,7 @@ func (e *expr) take(op string) bool {
 	return ok
 }
 
-// operator returns the binary operator that comes next and how tightly it
-// binds; 0 where none does.
+// operator returns the next binary operator and its precedence, or 0 if there is none.
 func (e *expr) operator() (op string, binds int) {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	for _, o := range []struct {
@@ -91,6 +91,7 @@ func (e *expr) operator() (op string, binds int) {
 	return "", 0
 }
 
+// binary evaluates operands with operators of a higher precedence than least.
 func (e *expr) binary(depth, least int) int64 {
 	v := e.unary(depth)
 	for {

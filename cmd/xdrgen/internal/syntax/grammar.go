@@ -7,10 +7,9 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The grammar of one definition (RFC 4506 §6.3, RFC 5531 §12.2). It takes
-// more than the language where a wrong text can then be named: the conversion
-// refuses what it must. No production needs to try
-// and go back, so that an error is where the text goes wrong.
+// gDef is the grammar of one definition (RFC 4506 §6.3, RFC 5531 §12.2). It accepts more than
+// the language, so that the converter can report a fault precisely. No production
+// backtracks, so that an error has the position of the fault.
 type gDef struct {
 	Const   *gConst     `parser:"( 'const' @@"`
 	Typedef *gDecl      `parser:"| 'typedef' @@"`
@@ -22,8 +21,8 @@ type gDef struct {
 	End     lexer.Token `parser:"@';'"`
 }
 
-// gConst: RFC 4506 has name = value; a type before the name and a missing =
-// are met in documents.
+// gConst is a constant. RFC 4506 has name = value; documents also have a type before the name,
+// or no =.
 type gConst struct {
 	Words []*gName    `parser:"@@+"`
 	Equal lexer.Token `parser:"@'='?"`
@@ -56,8 +55,7 @@ type gUnionDef struct {
 	Body *gUnionBody `parser:"@@"`
 }
 
-// gEnum, gStruct and gUnion are types within a declaration: a tag, a body, or
-// both.
+// gEnum, gStruct and gUnion are types within a declaration. They have a tag, a body, or both.
 type gEnum struct {
 	Tag  lexer.Token `parser:"(  @Ident"`
 	Body *gEnumBody  `parser:"@@? | @@ )"`
@@ -161,24 +159,23 @@ type gProc struct {
 	End    lexer.Token `parser:"@';'"`
 }
 
-// definition satisfies participle, which wants to know the kinds of token; the
-// tokens themselves come from the splitter.
+// definition tells participle the kinds of token. The tokens themselves come from the
+// splitter.
 type definition struct{}
 
 // Symbols returns the kinds of token by name.
 func (definition) Symbols() map[string]lexer.TokenType { return symbols() }
 
-// Lex returns no tokens: ParseFromLexer is what is used.
+// Lex is not used; the parser calls ParseFromLexer.
 func (definition) Lex(string, io.Reader) (lexer.Lexer, error) { return &tokenLexer{}, nil }
 
-// newParser builds the parser. The grammar is constant, so that it fails in
-// every test or in none.
+// newParser builds the parser. It panics if the grammar is wrong, which every test would
+// show.
 func newParser() *participle.Parser[gDef] {
 	return participle.MustBuild[gDef](participle.Lexer(definition{}), participle.UseLookahead(0))
 }
 
-// gName is a word of a name: more than one is a fault that the conversion
-// tells.
+// gName is one word of a name. The converter reports names of more than one word.
 type gName struct {
 	Token lexer.Token `parser:"@( Ident | 'unsigned' | 'int' | 'hyper' | 'bool' | 'float' | 'double' | 'string' | 'opaque' )"`
 }
@@ -191,7 +188,7 @@ type gStar struct {
 	Token lexer.Token `parser:"@'*'"`
 }
 
-// gRest is a word that can follow unsigned, gSize one of C's sizes.
+// gRest is a word that can follow unsigned. gSize is char, short or long, as in C.
 type gRest struct {
 	Token lexer.Token `parser:"@( 'int' | 'hyper' | 'char' | 'short' | 'long' )"`
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Context is what the files of one unit share while they are parsed.
+// Context is the state that the files of a unit share while they are parsed.
 type Context struct {
 	Macros  map[string]string                 // from -D and #define; Parse adds to it
-	Include func(name string, at source.Span) // called at each #include "name", as it is met; may call Parse
+	Include func(name string, at source.Span) // called for each #include "name" when it is read; may call Parse
 	Report  func(diag.Diagnostic)
-	Every   bool // report each // comment, not the first of a file only
+	Every   bool // report every // comment, not only the first of a file
 }
 
 // scanner is the lexer of one file.
@@ -33,13 +33,13 @@ type scanner struct {
 	cdefs   []*Def // from %#define lines
 	headers []Header
 
-	fresh     bool            // only blanks since the line began
-	slashSeen bool            // a // comment was warned about
-	odd       map[string]bool // names that XDR cannot have, reported
+	fresh     bool            // only blanks since the start of the line
+	slashSeen bool            // a // comment was reported
+	reported  map[string]bool // invalid names that were reported
 
-	branches map[int]bool // directives whose branches hold XDR; nil where none was asked for
-	unread   bool         // a branch for one of rpcgen's outputs was opened since the last token
-	unclosed bool         // a comment swallows the rest of the file
+	branches map[int]bool // directives whose branches contain XDR; nil until holdsXDR is called
+	unread   bool         // a branch for one output of rpcgen was opened after the last token
+	unclosed bool         // an unterminated comment takes up the rest of the file
 }
 
 func (s *scanner) report(d diag.Diagnostic) { s.ctx.Report(d) }
@@ -48,7 +48,7 @@ func (s *scanner) span(start, end int) source.Span {
 	return source.Span{File: s.f, Start: start, End: end}
 }
 
-// begin goes to where the text begins: after a byte order mark.
+// begin moves to the start of the text, after a byte order mark.
 func (s *scanner) begin() {
 	s.fresh = true
 	if strings.HasPrefix(string(s.text[:min(3, len(s.text))]), "\ufeff") {
@@ -73,13 +73,13 @@ func (s *scanner) scan() {
 	s.toks = s.joinNames(s.joinValues(s.dropMarks(s.dropScopes(s.splitSpaces(s.toks)))))
 }
 
-// dosEnd is the byte that ends a text of DOS; dosBlanks is what follows it at most.
+// dosEnd is the byte that ends a DOS text file. Only dosBlanks may follow it.
 const (
 	dosEnd    = 0x1a
 	dosBlanks = "\x1a \t\r\n\f\v"
 )
 
-// next lexes one token, comment or line of C.
+// next lexes one token, comment, or line for C.
 func (s *scanner) next() {
 	c := s.text[s.pos]
 	start := s.pos
@@ -96,7 +96,7 @@ func (s *scanner) next() {
 		return
 	case c == '%' && s.fresh:
 		s.pos = s.lineEnd(start)
-		s.passed(start, s.pos)
+		s.percentLine(start, s.pos)
 		return
 	case c == '#' && s.fresh:
 		s.directive()
@@ -137,8 +137,8 @@ func (s *scanner) next() {
 	}
 }
 
-// badCharacter reports what cannot be in an XDR file and skips it; a run of
-// such bytes is one fault.
+// badCharacter reports a character that is not part of XDR, and skips it with its
+// repetitions. A run of bytes that are not UTF-8 is one fault.
 func (s *scanner) badCharacter() {
 	start := s.pos
 	r, n := utf8.DecodeRune(s.text[s.pos:])
@@ -160,7 +160,7 @@ func (s *scanner) badCharacter() {
 	if s.pos-start > 1 && r == '.' {
 		s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "%s is not part of XDR", s.text[start:s.pos]).
 			Helpf("write what the dots stand for"))
-		if c := s.peek(0); c == ',' || c == ';' { // which ends what they stand for
+		if c := s.peek(0); c == ',' || c == ';' { // it belongs to the omitted text
 			s.pos++
 		}
 		return
@@ -168,6 +168,7 @@ func (s *scanner) badCharacter() {
 	s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "character %s is not part of XDR", strconv.QuoteRune(r)))
 }
 
+// blockComment lexes a comment between /* and */.
 func (s *scanner) blockComment() {
 	start := s.pos
 	if i := bytes.Index(s.text[start+2:], []byte("*/")); i >= 0 {
@@ -175,24 +176,23 @@ func (s *scanner) blockComment() {
 		s.notes = append(s.notes, comment{start, s.pos})
 		return
 	}
-	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment without end"))
+	s.report(diag.New(diag.UnclosedComment, s.span(start, start+2), "comment is not terminated"))
 	s.unclosed = true
 	s.pos = len(s.text)
 }
 
-// lineComment is what is said of a // comment.
+// lineComment returns the finding on a // comment.
 func (s *scanner) lineComment(start, end int) diag.Diagnostic {
 	d := diag.New(diag.LineComment, s.span(start, end), "comments that begin with // are not part of XDR")
 	text := strings.TrimRight(string(s.text[start+2:end]), " \t\r")
 	if strings.Contains(text, "*/") {
-		return d // no comment in the other form can hold it
+		return d // it cannot become a /* comment
 	}
 	return d.Replace(s.span(start, start+2+len(text)), "/*"+text+" */")
 }
 
-// strayEnd reports the end of a comment that is not open. Where the comment
-// before it holds another beginning, the two were meant to nest: what is
-// between them is left out.
+// strayEnd reports a */ outside a comment. If an earlier comment contains a second /*, the
+// two were meant to nest, and the tokens between them are removed.
 func (s *scanner) strayEnd() {
 	start := s.pos
 	s.pos += 2
@@ -213,9 +213,10 @@ func (s *scanner) strayEnd() {
 			return
 		}
 	}
-	s.report(diag.New(diag.UnclosedComment, s.span(start, s.pos), "end of a comment that has not begun").Helpf("remove it, or put /* where the comment begins"))
+	s.report(diag.New(diag.UnclosedComment, s.span(start, s.pos), "*/ outside a comment").Helpf("remove it, or put /* where the comment begins"))
 }
 
+// quoted lexes a string.
 func (s *scanner) quoted() {
 	start := s.pos
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; s.pos++ {
@@ -225,13 +226,14 @@ func (s *scanner) quoted() {
 			return
 		}
 	}
-	s.report(diag.New(diag.BadCharacter, s.span(start, start+1), "string without end"))
+	s.report(diag.New(diag.BadCharacter, s.span(start, start+1), "string is not terminated"))
 	if i := bytes.IndexByte(s.text[start:s.pos], ';'); i > 0 {
 		s.pos = start + i
 	}
 	s.toks = append(s.toks, token{tString, start, s.pos, string(s.text[start:s.pos])})
 }
 
+// peek returns the byte n places ahead, or 0 at the end of the file.
 func (s *scanner) peek(n int) byte {
 	if s.pos+n < len(s.text) {
 		return s.text[s.pos+n]
@@ -247,8 +249,7 @@ func (s *scanner) endOfLine(pos int) int {
 	return len(s.text)
 }
 
-// lineEnd is endOfLine that goes on after a backslash, as the preprocessor
-// does.
+// lineEnd is endOfLine for a line that continues after a backslash, as in the preprocessor.
 func (s *scanner) lineEnd(pos int) int {
 	for {
 		end := s.endOfLine(pos)
@@ -263,7 +264,7 @@ func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) }
 
-// Number reads a constant (RFC 4506 §6.2): decimal, 0x hexadecimal, 0 octal,
+// Number parses a constant (RFC 4506 §6.2): decimal, hexadecimal with 0x, or octal with 0,
 // each with an optional minus sign.
 func Number(text string) (neg bool, abs uint64, err error) {
 	digits, neg := strings.CutPrefix(text, "-")

@@ -2,16 +2,16 @@ package syntax
 
 import "strings"
 
-// spaces reads the namespaces of a file, which xdrpp and its kin have. XDR has
-// one scope, and so has the tree: what two namespaces of a file both declare is
-// known by the namespace's name, _ and its own.
+// spaces handles the namespaces of a file, an extension of xdrpp and similar compilers. XDR and
+// the syntax tree have one scope. A name that two namespaces of a file declare therefore
+// becomes the name of the namespace, _ and the name.
 type spaces struct {
 	toks     []token
-	declared map[string]map[string]bool // name to the namespaces that declare it
+	declared map[string]map[string]bool // for each name, the namespaces that declare it
 }
 
-// splitSpaces gives the names that several namespaces of the file declare one
-// of their own each.
+// splitSpaces returns the tokens with each name that several namespaces declare replaced by
+// the name of its namespace, _ and the name.
 func (s *scanner) splitSpaces(toks []token) []token {
 	n := &spaces{toks: toks, declared: map[string]map[string]bool{}}
 	if !n.any() {
@@ -27,7 +27,7 @@ func (s *scanner) splitSpaces(toks []token) []token {
 		}
 		chain, at := n.qualifier(i), w.space
 		if chain == "" && i > 0 && toks[i-1].is("::") {
-			at = "" // ::name, of the file itself
+			at = "" // ::name is outside all namespaces
 		}
 		space, ok := n.resolve(t.text, chain, at)
 		switch {
@@ -45,7 +45,7 @@ func (s *scanner) splitSpaces(toks []token) []token {
 	return out
 }
 
-// any reports whether the file has a namespace with a body.
+// any reports whether the file has a namespace.
 func (n *spaces) any() bool {
 	for i, t := range n.toks {
 		if t.is("namespace") && tokenAt(n.toks, i+1).kind == tIdent {
@@ -55,14 +55,14 @@ func (n *spaces) any() bool {
 	return false
 }
 
-// within is where a token stands: in which namespace, how deep in the braces of
-// a definition, and what word that began with.
+// within is the context of a token.
 type within struct {
-	space, word string
-	depth       int
+	space string // its namespace
+	word  string // keyword of its definition
+	depth int    // depth in the braces of its definition
 }
 
-// walk calls f for each token.
+// walk calls f with each token and its context.
 func (n *spaces) walk(f func(int, within)) {
 	var open []string // namespaces, by their full names
 	w := within{}
@@ -92,6 +92,7 @@ func (n *spaces) walk(f func(int, within)) {
 	}
 }
 
+// typeOrConst reports whether a keyword begins the definition of a type or constant.
 func typeOrConst(word string) bool {
 	switch word {
 	case "struct", "union", "enum", "const", "typedef":
@@ -103,7 +104,7 @@ func typeOrConst(word string) bool {
 // ends reports whether a definition can begin after a token.
 func ends(t token) bool { return t.is(";") || t.is("}") || t.is("{") }
 
-// declare notes a name that token i declares.
+// declare records the name that token i declares, if it does.
 func (n *spaces) declare(i int, w within) {
 	t, last := n.toks[i], token{}
 	if i > 0 {
@@ -130,8 +131,8 @@ func (n *spaces) declare(i int, w within) {
 	n.declared[t.text][w.space] = true
 }
 
-// qualifier returns the namespaces before token i, as a::b:: has them, with _::
-// between; empty where there are none.
+// qualifier returns the namespaces before token i, such as a::b::, separated by _::. It is
+// empty if there are none.
 func (n *spaces) qualifier(i int) string {
 	chain := ""
 	for i >= 2 && n.toks[i-1].is("::") && n.toks[i-2].kind == tIdent {
@@ -149,8 +150,9 @@ func (n *spaces) qualifierBefore(i int) string {
 	return join(strings.ReplaceAll(n.qualifier(i-1), "_::", "_"), n.toks[i-1].text)
 }
 
-// resolve finds the namespace that a name is of: its qualifier's or its own
-// place's, or one around it.
+// resolve returns the namespace that declares a name, and whether there is one. It looks in the
+// namespace of the qualifier chain, or in the namespace at if there is none, and then in the
+// enclosing ones.
 func (n *spaces) resolve(name, chain, at string) (string, bool) {
 	chain = strings.ReplaceAll(chain, "_::", "_")
 	for {
@@ -165,6 +167,7 @@ func (n *spaces) resolve(name, chain, at string) (string, bool) {
 	}
 }
 
+// join returns the name of namespace b in namespace a.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -172,7 +175,7 @@ func join(a, b string) string {
 	return a + "_" + b
 }
 
-// isField reports whether token i names a field: a type stands before it.
+// isField reports whether token i is the name of a field: a type comes before it.
 func (n *spaces) isField(i int) bool {
 	last := n.toks[i-1]
 	switch {

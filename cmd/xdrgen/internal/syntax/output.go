@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// rpcgen runs once for each of its outputs and defines one of these names as it
-// does. Here the unit is what all outputs together declare: the first branch
-// of such an #if that holds XDR is taken, and further ones are not. Where a -D
-// gives one of the names, they are names like others.
+// outputs has the macros of rpcgen, which runs once for each of its outputs and defines one of
+// them each time. Here a unit has the declarations of all outputs together: of an #if that
+// tests only these macros, the first branch with XDR is read and the others are ignored. If
+// -D defines one of the macros, they are treated like any other.
 var outputs = []string{"RPC_HDR", "RPC_XDR", "RPC_SVC", "RPC_CLNT", "RPC_TBL", "RPC_INTR"}
 
-// forOutput reports whether a condition does nothing but tell outputs apart.
+// forOutput reports whether a condition depends only on which output rpcgen writes.
 func (s *scanner) forOutput(condition string) bool {
 	found := false
 	for _, name := range ExprNames(condition) {
@@ -30,7 +30,7 @@ func (s *scanner) forOutput(condition string) bool {
 	return found
 }
 
-// outputGiven reports whether the name of an output is defined.
+// outputGiven reports whether the macro of an output is defined.
 func (s *scanner) outputGiven() bool {
 	for _, o := range outputs {
 		if _, ok := s.ctx.Macros[o]; ok {
@@ -40,8 +40,8 @@ func (s *scanner) outputGiven() bool {
 	return false
 }
 
-// holdsXDR reports whether the branch that the directive at an offset begins
-// holds more than comments, directives and lines for C.
+// holdsXDR reports whether a branch contains more than comments, directives and lines for C.
+// The branch begins with the directive at the given offset.
 func (s *scanner) holdsXDR(directive int) bool {
 	if s.branches == nil {
 		s.branches = s.findBranches()
@@ -49,11 +49,11 @@ func (s *scanner) holdsXDR(directive int) bool {
 	return s.branches[directive]
 }
 
-// findBranches returns the offsets of the directives whose branches hold XDR,
-// in one pass over the file.
+// findBranches returns the offsets of all directives whose branches contain XDR. It reads the
+// file once.
 func (s *scanner) findBranches() map[int]bool {
 	holds := map[int]bool{}
-	var open []int // directives that begin the branches that are open
+	var open []int // directives that begin the current branches, outermost first
 	comment := false
 	for pos := 0; pos < len(s.text); {
 		end := s.lineEnd(pos)
@@ -93,21 +93,21 @@ func (s *scanner) findBranches() map[int]bool {
 	return holds
 }
 
-// leftOut warns of a line that an #if for one of rpcgen's outputs leaves out,
-// unless it holds nothing of XDR.
-func (s *scanner) leftOut(start, end int) {
+// warnIgnored warns about a line with XDR that is ignored because of an #if for one output of
+// rpcgen.
+func (s *scanner) warnIgnored(start, end int) {
 	c := &s.conds[len(s.conds)-1]
 	text := strings.TrimSpace(string(s.text[start:end]))
-	if !c.output || c.told || text == "" || text[0] == '%' || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "//") {
+	if !c.output || c.ignored || text == "" || text[0] == '%' || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "//") {
 		return
 	}
-	c.told = true
+	c.ignored = true
 	at := s.span(start, start+len(text))
-	s.report(diag.New(diag.OutputOnly, at, "lines for one of rpcgen's outputs are left out").With(c.at, "by this line"))
+	s.report(diag.New(diag.OutputOnly, at, "lines for one output of rpcgen are ignored").With(c.at, "because of this line"))
 }
 
-// readForAll warns, at the first text of XDR in it, that what is for one of
-// rpcgen's outputs is read as if it were for all.
+// readForAll warns, at the first XDR in a branch for one output of rpcgen, that the branch is
+// read for all outputs.
 func (s *scanner) readForAll(start int) {
 	if !s.unread {
 		return
@@ -118,7 +118,7 @@ func (s *scanner) readForAll(start int) {
 		if c.every && c.on && !c.read {
 			c.read = true
 			end := start + len(strings.TrimSpace(string(s.text[start:s.endOfLine(start)])))
-			s.report(diag.New(diag.OutputOnly, s.span(start, end), "lines for one of rpcgen's outputs are read as for all of them").With(c.at, "by this line"))
+			s.report(diag.New(diag.OutputOnly, s.span(start, end), "lines for one output of rpcgen are read for all of them").With(c.at, "because of this line"))
 		}
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Parser parses files. It holds the grammar, which takes a moment to build,
-// and no other state.
+// Parser parses files. Its only state is the grammar, which takes some time to build.
 type Parser struct {
 	grammar *participle.Parser[gDef]
 }
@@ -21,8 +20,8 @@ type Parser struct {
 // NewParser returns a parser.
 func NewParser() *Parser { return &Parser{newParser()} }
 
-// Parse parses one file. What is wrong with it goes to c.Report, in order of
-// places; the tree holds what could be read, and by name what could not.
+// Parse parses one file. It reports findings to c.Report in order of position. The tree has
+// all definitions that could be parsed, and the names of those that could not.
 func (p *Parser) Parse(f *source.File, c *Context) *File {
 	var found []diag.Diagnostic
 	own := *c
@@ -36,8 +35,8 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 		}
 	}
 	if n, _ := diag.Count(found); first.Valid() && len(out.Defs) == 0 && (n > maxNoXDR || n > 1 && !words) {
-		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and no definition of XDR in the whole of %s", diag.Quote(first.Text()), f.Base()).
-			Helpf("check that this is a file of XDR; an extract of a document may be of another language")}
+		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and %s has no XDR definition at all", diag.Quote(first.Text()), f.Base()).
+			Helpf("check that this is an XDR file; if it was extracted from a document, it may be in another language")}
 	}
 	for _, d := range found {
 		c.Report(d)
@@ -45,10 +44,11 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 	return out
 }
 
-// maxNoXDR is how many findings in a text without a definition make it no XDR.
+// maxNoXDR is the number of findings above which a file without definitions is reported as
+// not being XDR.
 const maxNoXDR = 5
 
-// parse also reports whether the text has a word that begins a definition.
+// parse parses one file. It reports whether the file has a keyword that begins a definition.
 func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 	s := &scanner{f: f, text: f.Text, ctx: c}
 	s.scan()
@@ -67,18 +67,18 @@ func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 			out.Defs = append(out.Defs, p.definition(s, toks)...)
 		}
 	}
-	for _, t := range split.names { // so that who uses them is not blamed
+	for _, t := range split.names { // so that their uses are not reported as undefined
 		out.Defs = append(out.Defs, &Def{Kind: t.as, Span: t.span(f), Name: Ident{t.text, t.span(f)}, Broken: true})
 	}
 	sort.SliceStable(out.Defs, func(i, j int) bool { return out.Defs[i].Span.Start < out.Defs[j].Span.Start })
 	return out, words
 }
 
-// maxRetries limits how many faults of one definition are reported.
+// maxRetries limits the number of faults reported for one definition.
 const maxRetries = 20
 
-// definition parses the tokens of one definition. After a fault it leaves the
-// faulty line out and parses the rest again, to find further faults.
+// definition parses the tokens of one definition. After a fault it removes the faulty line
+// and parses the rest again, to find further faults.
 func (p *Parser) definition(s *scanner, toks []token) []*Def {
 	whole := source.Span{File: s.f, Start: toks[0].start, End: toks[len(toks)-1].end}
 	broken := false
@@ -114,29 +114,29 @@ func (p *Parser) definition(s *scanner, toks []token) []*Def {
 			break
 		}
 	}
-	return sketch(s, toks, whole)
+	return namesOnly(s, toks, whole)
 }
 
-// repair reports a fault at token k and returns the tokens without the line
-// that holds it, or mended.
+// repair reports a fault at token k. It returns the tokens with the fault repaired, or
+// without the faulty line, and whether to parse them again.
 func repair(s *scanner, toks []token, k int, expected string) (out []token, again bool) {
 	t := tokenAt(toks, k)
 	if expected == ";" && k > 0 && endsLine(s, toks[k-1], t) {
 		s.report(missingSemicolon(s.f, toks[k-1]))
 		return splice(toks, k, k, token{tPunct, toks[k-1].end, toks[k-1].end, ";"}), true
 	}
-	if t.start == t.end && t.is("}") { // put in for the one that is missing, which was reported
+	if t.start == t.end && t.is("}") { // inserted for a missing one, which was reported
 		return toks, false
 	}
-	if out, ok := mend(s, toks, k, expected); ok {
+	if out, ok := certainRepair(s, toks, k, expected); ok {
 		return out, true
 	}
 	d := diag.New(diag.SyntaxError, t.span(s.f), "found %s, expected %s", diag.Quote(t.text), expected)
 	s.report(advise(d, toks, k, expected))
-	return leaveOut(toks, k)
+	return dropLine(toks, k)
 }
 
-// tokenAt returns token k, or one that stands for the end.
+// tokenAt returns token k, or an empty token for the end.
 func tokenAt(toks []token, k int) token {
 	if k < len(toks) {
 		return toks[k]
@@ -145,8 +145,9 @@ func tokenAt(toks []token, k int) token {
 	return token{start: end, end: end, text: "the end"}
 }
 
-// leaveOut returns the tokens without the line that holds token k.
-func leaveOut(toks []token, k int) (out []token, again bool) {
+// dropLine returns the tokens without the field, member or case that contains token k, and
+// whether there was one to remove.
+func dropLine(toks []token, k int) (out []token, again bool) {
 	from := k
 	for from > 0 && !strings.Contains(";{},:", toks[from-1].text) {
 		from--
@@ -176,8 +177,8 @@ func leaveOut(toks []token, k int) (out []token, again bool) {
 	return splice(toks, from, to), true
 }
 
-// endsLine reports whether a semicolon is what is missing between two tokens:
-// the second is on another line, or begins something else.
+// endsLine reports whether a semicolon is missing between two tokens: the second one is on
+// another line, or begins something else.
 func endsLine(s *scanner, a, b token) bool {
 	if s.f.Position(a.end).Line < s.f.Position(b.start).Line || b.is("}") {
 		return true
@@ -185,9 +186,9 @@ func endsLine(s *scanner, a, b token) bool {
 	return (a.kind == tNumber || a.is("]") || a.is(">")) && (b.kind == tIdent || b.kind == tKeyword)
 }
 
-// sketch returns what can be said of a definition that could not be parsed:
-// the names it declares, so that their users are not blamed.
-func sketch(s *scanner, toks []token, whole source.Span) []*Def {
+// namesOnly returns a definition that could not be parsed, with only the names that it
+// declares, so that their uses are not reported as undefined.
+func namesOnly(s *scanner, toks []token, whole source.Span) []*Def {
 	kinds := map[string]DefKind{"const": Const, "enum": Enum, "struct": Struct, "union": Union, "typedef": Typedef, "program": Program}
 	d := &Def{Kind: kinds[toks[0].text], Span: whole, Broken: true}
 	if d.Kind == 0 {

@@ -7,29 +7,29 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// PieceKind says what a stretch of a file is.
+// PieceKind is the kind of a piece of a file.
 type PieceKind int
 
 // The kinds of piece.
 const (
-	Word      PieceKind = iota + 1 // a name or a word of the language
+	Word      PieceKind = iota + 1 // a name or a keyword
 	Literal                        // a number or a string
 	Mark                           // one character of punctuation
-	Comment                        // signs included
-	CLine                          // a line that begins with %, continuations included
-	Directive                      // a line that begins with #, continuations included
-	Inactive                       // whole lines of an #if that are not taken, #-lines among them included
-	Bad                            // what cannot be in an XDR file, or a comment without end
+	Comment                        // a comment with its marks
+	CLine                          // a line that begins with %, with continuation lines
+	Directive                      // a line that begins with #, with continuation lines
+	Inactive                       // whole lines that an #if excludes, with # lines among them
+	Bad                            // text that is not part of XDR, or an unterminated comment
 )
 
-// Piece is a stretch of a file: what Parse sees, and what it passes over.
+// Piece is a part of a file: a token, or something that Parse skips.
 type Piece struct {
 	Kind       PieceKind
 	Start, End int // bytes
 }
 
-// Pieces cuts a file into everything but blanks, in order. The byte by which
-// DOS ends a text is a blank. Macros are those of -D; files are not included.
+// Pieces returns everything in a file but blanks, in order. The byte that ends a DOS text file
+// is a blank. macros are those of -D; #include lines are not followed.
 func Pieces(f *source.File, macros map[string]string) []Piece {
 	s := &scanner{f: f, text: f.Text, ctx: &Context{
 		Macros: map[string]string{}, Include: func(string, source.Span) {}, Report: func(diag.Diagnostic) {},
@@ -43,7 +43,7 @@ func Pieces(f *source.File, macros map[string]string) []Piece {
 		start, toks, notes, fresh, active := s.pos, len(s.toks), len(s.notes), s.fresh, s.active()
 		if !active {
 			s.skipLine()
-			out = s.passedOver(out, start)
+			out = s.skipped(out, start)
 			continue
 		}
 		s.next()
@@ -66,6 +66,7 @@ func Pieces(f *source.File, macros map[string]string) []Piece {
 	return out
 }
 
+// pieceKind returns the kind of piece that a token is.
 func pieceKind(t token) PieceKind {
 	switch t.kind {
 	case tIdent, tKeyword:
@@ -76,9 +77,9 @@ func pieceKind(t token) PieceKind {
 	return Literal
 }
 
-// passedOver adds what skipLine went over from start on.
-func (s *scanner) passedOver(out []Piece, start int) []Piece {
-	if s.active() { // up to the directive that turned the text on again
+// skipped appends the piece that skipLine skipped from start on.
+func (s *scanner) skipped(out []Piece, start int) []Piece {
+	if s.active() { // skipLine ended with the directive that ends the excluded lines
 		line := start
 		for s.text[line] == ' ' || s.text[line] == '\t' {
 			line++

@@ -37,7 +37,7 @@ struct /* two */ s {
 	}
 }
 
-// FuzzPieces: nothing but blanks is left out, and nothing is there twice.
+// FuzzPieces checks that the pieces have all of the text but blanks, and nothing twice.
 func FuzzPieces(f *testing.F) {
 	f.Add("#if 0\n a /* b\n */ c\n%d\n#else\n@ e\n#endif f")
 	f.Add("const A = 1;\r\n\x1a\x1a\r\n")

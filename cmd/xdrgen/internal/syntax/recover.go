@@ -5,7 +5,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// skip passes the rest of a stretch whose braces are wrong.
+// skip skips to the end of a definition whose braces do not match.
 func (p *splitter) skip(depth int) {
 	for p.i++; p.i < len(p.toks); p.i++ {
 		t := p.toks[p.i]
@@ -23,8 +23,8 @@ func (p *splitter) skip(depth int) {
 	}
 }
 
-// lacksBrace reports whether the tokens so far are the head of a body whose {
-// is missing, and which.
+// lacksBrace reports whether the tokens so far are the head of a body whose { is missing, and
+// returns the head.
 func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string, ok bool) {
 	t := p.toks[p.i]
 	if typedef || len(out) < 2 || t.is("{") || t.is(";") {
@@ -46,8 +46,8 @@ func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string
 	return head, p.closesBelow()
 }
 
-// closesTooOften reports whether more braces close than the number that is
-// open, before the next definition.
+// closesTooOften reports whether more braces are closed before the next definition than depth,
+// the number of open ones.
 func (p *splitter) closesTooOften(depth int) bool {
 	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
 		switch {
@@ -64,7 +64,7 @@ func (p *splitter) closesTooOften(depth int) bool {
 	return false
 }
 
-// closesBelow reports whether a } without { comes before the next definition.
+// closesBelow reports whether an unmatched } comes before the next definition.
 func (p *splitter) closesBelow() bool {
 	depth, left := 0, p.column(p.i)-1
 	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
@@ -82,10 +82,9 @@ func (p *splitter) closesBelow() bool {
 	return false
 }
 
-// within reports whether the const or typedef that comes next stands within
-// the braces that are open: further right than what they belong to, and they
-// are closed below.
-func (p *splitter) within(column int) bool {
+// nested reports whether the const or typedef that comes next lies inside the open braces: it
+// is further right than the definition that they belong to, and they are closed below.
+func (p *splitter) nested(column int) bool {
 	t := p.toks[p.i]
 	if !t.is("const") && !t.is("typedef") || p.column(p.i) <= column {
 		return false
@@ -106,11 +105,10 @@ func (p *splitter) within(column int) bool {
 	return false
 }
 
-// hoist reports a definition that stands within another one, and keeps it to be
-// read by itself.
+// hoist reports a definition inside another one, and keeps it to be parsed on its own.
 func (p *splitter) hoist(outer token) {
 	t := p.toks[p.i]
-	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s within a %s, expected its fields", diag.Quote(t.text), outer.text).
+	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s inside a %s, expected its fields", diag.Quote(t.text), outer.text).
 		Helpf("put the %s before the %s", t.text, outer.text))
 	var def []token
 	for depth := 0; p.i < len(p.toks); p.i++ {
@@ -123,7 +121,7 @@ func (p *splitter) hoist(outer token) {
 		}
 		if depth < 0 {
 			p.i--
-			return // it has no end of its own
+			return // it does not end before the outer one
 		}
 		def = append(def, t)
 		if t.is(";") && depth == 0 {
@@ -133,8 +131,8 @@ func (p *splitter) hoist(outer token) {
 	p.inner = append(p.inner, def)
 }
 
-// wrongBracket reports a body in round or square brackets, and turns them into
-// braces. It returns the opening one.
+// wrongBracket reports a body in parentheses or square brackets, and replaces them by braces.
+// It returns the opening brace, and whether it found such a body.
 func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
 	t := p.toks[p.i]
 	if depth > 0 || len(out) != 2 || !out[0].is("struct") && !out[0].is("enum") || !t.is("(") && !t.is("[") {
@@ -153,7 +151,7 @@ func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
 			continue
 		}
 		p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected {", diag.Quote(t.text)).With(p.toks[i].span(p.f), "and } here").
-			Helpf("the body of %s %s stands in braces", out[0].text, out[1].text).
+			Helpf("write the body of %s %s in braces", out[0].text, out[1].text).
 			Replace(t.span(p.f), "{").Replace(p.toks[i].span(p.f), "}"))
 		p.toks[p.i].text, p.toks[i].text = "{", "}"
 		return p.toks[p.i], true
@@ -161,7 +159,7 @@ func (p *splitter) wrongBracket(out []token, depth int) (token, bool) {
 	return token{}, false
 }
 
-// constField reports const before a field, which C has.
+// constField reports const before a field, as in C, and whether there is one.
 func (p *splitter) constField() bool {
 	t, next := p.toks[p.i], p.at(p.i+1)
 	for i := p.i + 1; !p.at(i).is(";"); i++ {
@@ -170,27 +168,26 @@ func (p *splitter) constField() bool {
 		}
 	}
 	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"const\", expected a type").
-		Helpf("remove it: fields of XDR have a type and a name only").Replace(source.Span{File: p.f, Start: t.start, End: next.start}, ""))
+		Helpf("remove it: an XDR field has only a type and a name").Replace(source.Span{File: p.f, Start: t.start, End: next.start}, ""))
 	return true
 }
 
-// maxField is how many tokens a field has at most, for a look ahead.
+// maxField limits how many tokens constField looks ahead.
 const maxField = 8
 
-// wordAsName reports a word that begins definitions where the name of one
-// should be, and returns it as a name: an empty one where the word is there
-// twice and the name follows.
+// wordAsName reports a keyword in place of the name of a definition, and returns it as a name.
+// If the keyword is only repeated and the name follows, it returns an empty token.
 func (p *splitter) wordAsName(first, t token) token {
 	at := t.span(p.f)
 	d := diag.New(diag.SyntaxError, at, "found %s, expected a name", diag.Quote(t.text))
 	if next := p.at(p.i + 1); next.kind == tIdent {
 		if t.text != first.text {
-			return t // what follows is a definition of its own
+			return t // another definition begins here
 		}
 		p.report(d.Helpf("write %s once", t.text).Replace(source.Span{File: p.f, Start: t.start, End: next.start}, ""))
 		return token{}
 	}
-	p.report(d.Helpf("%s is a word of the language: choose another name", t.text))
+	p.report(d.Helpf("%s is a keyword: choose another name", t.text))
 	t.kind, t.text = tIdent, t.text+"_"
 	p.toks[p.i] = t
 	return t

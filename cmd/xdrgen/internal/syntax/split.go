@@ -5,38 +5,36 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// maxDepth limits how deep braces nest; deeper text is no protocol.
+// maxDepth limits how deep braces nest.
 const maxDepth = 32
 
-// How far the repairs look: tokens ahead for a closing brace, and columns.
 const (
-	maxLook   = 4096
-	maxColumn = 512
+	maxLook   = 4096 // limit of tokens that repairs look ahead for a closing brace
+	maxColumn = 512  // limit of columns that are counted
 )
 
-// splitter cuts the tokens of a file into definitions. Where a brace or a
-// semicolon is missing in a place that leaves no doubt, it says so and goes on
-// as if it were there.
+// splitter divides the tokens of a file into definitions. If a brace or semicolon is missing
+// and its place is certain, it reports that and continues as if the token were there.
 type splitter struct {
 	f      *source.File
 	toks   []token
 	i      int
 	report func(diag.Diagnostic)
-	spaces int    // namespaces that are open
-	cut    bool   // an unclosed comment swallowed the end: braces are open because of it
-	names  []seen // what seems to be declared by what is no definition
+	spaces int    // open namespaces
+	cut    bool   // an unterminated comment took up the rest of the file, which may have closed braces
+	names  []seen // names that faulty text seems to declare
 
-	inner [][]token // definitions found within others
+	inner [][]token // definitions found inside others
 }
 
-// seen is a name that seems to be declared, and as what.
+// seen is a name that faulty text seems to declare, with the kind of the declaration.
 type seen struct {
 	token
 	as DefKind
 }
 
-// next returns the tokens of the next definition, nil after the last. A nil
-// slice with ok set is a stretch that is no definition and was reported.
+// next returns the tokens of the next definition, and false after the last one. It returns no
+// tokens for text that is not a definition, which it reports.
 func (p *splitter) next() (toks []token, ok bool) {
 	if n := len(p.inner); n > 0 {
 		toks, p.inner = p.inner[n-1], p.inner[:n-1]
@@ -56,9 +54,10 @@ func (p *splitter) next() (toks []token, ok bool) {
 	return p.collect(), true
 }
 
-// vendor passes what only some compilers have and what changes nothing on the
-// wire: "namespace NAME {", its "}", "namespace NAME;" and "package NAME;". What
-// a namespace holds is part of the file's one scope, see splitSpaces.
+// vendor skips extensions of other compilers that do not change the encoding:
+// "namespace NAME {" and its "}", "namespace NAME;" and "package NAME;". The contents of a
+// namespace belong to the one scope of the file; see splitSpaces. It reports whether it
+// skipped something.
 func (p *splitter) vendor() bool {
 	t := p.toks[p.i]
 	if t.is("}") && p.spaces > 0 {
@@ -82,19 +81,19 @@ func (p *splitter) vendor() bool {
 	case !end.is(";"):
 		return false
 	}
-	p.report(diag.New(diag.Pragma, source.Span{File: p.f, Start: t.start, End: p.toks[i-1].end}, "%s is left out", t.text))
+	p.report(diag.New(diag.Pragma, source.Span{File: p.f, Start: t.start, End: p.toks[i-1].end}, "%s is ignored", t.text))
 	p.i = i + 1
 	return true
 }
 
-// forward passes "struct NAME;", by which C announces a type.
+// forward skips "struct NAME;", a forward declaration of C, and reports whether there was one.
 func (p *splitter) forward() bool {
 	t, name, end := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
 	if !t.is("struct") && !t.is("union") && !t.is("enum") || name.kind != tIdent || !end.is(";") {
 		return false
 	}
 	at := source.Span{File: p.f, Start: t.start, End: end.end}
-	p.report(diag.New(diag.ForwardDecl, at, "%s %s is announced, not declared", t.text, name.text).Replace(at, ""))
+	p.report(diag.New(diag.ForwardDecl, at, "%s %s is declared without a body", t.text, name.text).Replace(at, ""))
 	p.i += 3
 	return true
 }
@@ -121,9 +120,9 @@ func (p *splitter) at(i int) token {
 	return token{start: n, end: n}
 }
 
-// junk reports what begins no definition and skips to where one may begin. It
-// reports true where a definition is to be read after all: its first word is
-// misspelled.
+// junk reports text that does not begin a definition, and skips to where one may begin. If
+// only the keyword of a definition is misspelled, it corrects the keyword and returns true
+// instead.
 func (p *splitter) junk() bool {
 	t := p.toks[p.i]
 	if t.is(";") {
@@ -178,9 +177,9 @@ func (p *splitter) column(i int) int {
 	return n
 }
 
-// restarts reports whether a new definition begins at token i although the one
-// that began in the given column has not ended: the word can stand nowhere
-// else, or it stands no further right and what comes before it has ended.
+// restarts reports whether a new definition begins at token i although the one that began in
+// the given column has not ended. That is so if the keyword is valid nowhere else, or if it is
+// not further right and what comes before it has ended.
 func (p *splitter) restarts(i, column int) bool {
 	if !p.startsDef(i) {
 		return false
@@ -195,20 +194,20 @@ func (p *splitter) restarts(i, column int) bool {
 	return ended && p.at(i+1).kind == tIdent && (p.at(i+2).is("{") || p.at(i+2).is("switch")) && p.column(i) <= column
 }
 
-// collect takes the definition that begins here. It always ends in a
-// semicolon, except where its braces are wrong.
+// collect returns the tokens of the definition that begins here. They end with a semicolon,
+// unless the braces do not match.
 func (p *splitter) collect() []token {
 	var out []token
 	depth := 0
 	first, column := p.i, p.column(p.i)
 	typedef := p.toks[first].is("typedef")
-	var open token // the innermost { that is open, roughly
+	var open token // the last { that was opened
 	for ; p.i < len(p.toks); p.i++ {
 		t := p.toks[p.i]
 		if head, ok := p.lacksBrace(out, depth, typedef); ok {
 			last := out[len(out)-1]
 			after := source.Span{File: p.f, Start: last.end, End: last.end}
-			p.report(diag.New(diag.MissingBrace, last.span(p.f), "%s has no { before its first line", head).Replace(after, " {"))
+			p.report(diag.New(diag.MissingBrace, last.span(p.f), "%s has no { before its body", head).Replace(after, " {"))
 			open = token{tPunct, last.end, last.end, "{"}
 			out = append(out, open)
 			depth++
@@ -225,7 +224,7 @@ func (p *splitter) collect() []token {
 			if depth > 0 && t.is("const") && p.constField() {
 				continue
 			}
-			if depth > 0 && p.within(column) {
+			if depth > 0 && p.nested(column) {
 				p.hoist(out[0])
 				continue
 			}
@@ -254,8 +253,8 @@ func (p *splitter) collect() []token {
 			}
 		case t.is("}"):
 			if depth == 0 {
-				p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"}\" without its {").Helpf("remove it, or look for the { that is missing above"))
-				if last := out[len(out)-1]; last.is("}") && p.at(p.i+1).is(";") { // "}};": the definition is whole
+				p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"}\" without a matching {").Helpf("remove it, or add the missing { above"))
+				if last := out[len(out)-1]; last.is("}") && p.at(p.i+1).is(";") { // "}};": the definition is complete
 					p.i += 2
 					return append(out, p.toks[p.i-1])
 				}
@@ -280,7 +279,7 @@ func (p *splitter) collect() []token {
 	return p.semicolon(out)
 }
 
-// closed returns tokens with the braces and the semicolon that they lack.
+// closed returns the tokens with the missing braces and semicolon added.
 func (p *splitter) closed(out []token, depth int) []token {
 	end := out[len(out)-1].end
 	for ; depth > 0; depth-- {
@@ -289,10 +288,10 @@ func (p *splitter) closed(out []token, depth int) []token {
 	return append(out, token{tPunct, end, end, ";"})
 }
 
-// semicolon reports that a definition does not end and ends it.
+// semicolon reports that the semicolon after a definition is missing, and adds it.
 func (p *splitter) semicolon(out []token) []token {
 	last := out[len(out)-1]
-	if len(out) != 2 || !typeWord(out[0]) { // a body is missing as well, which is told
+	if len(out) != 2 || !typeWord(out[0]) { // the body is missing too, which is reported
 		p.report(missingSemicolon(p.f, last))
 	}
 	return append(out, token{tPunct, last.end, last.end, ";"})
@@ -301,6 +300,7 @@ func (p *splitter) semicolon(out []token) []token {
 // typeWord reports whether a token begins the definition of a type with a body.
 func typeWord(t token) bool { return t.is("struct") || t.is("union") || t.is("enum") }
 
+// missingSemicolon returns the finding on a missing semicolon after a token.
 func missingSemicolon(f *source.File, last token) diag.Diagnostic {
 	after := source.Span{File: f, Start: last.end, End: last.end}
 	return diag.New(diag.MissingSemicolon, after, "expected ; after %s", diag.Quote(last.text)).Replace(after, ";")

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// parse returns the tree of a text, what was reported as "line:column rule",
-// and the names it includes.
+// parse returns the tree of a text, the findings as "line:column rule", and the names of the
+// files that it includes.
 func parse(text string, macros map[string]string) (f *File, found, included []string) {
 	if macros == nil {
 		macros = map[string]string{}
@@ -28,7 +28,7 @@ func parse(text string, macros map[string]string) (f *File, found, included []st
 	return f, found, included
 }
 
-// outline prints a tree in one line per definition.
+// outline returns a tree as one line per definition.
 func outline(f *File) []string {
 	var out []string
 	for _, d := range f.Defs {
@@ -101,7 +101,7 @@ func declText(d *Decl) string {
 	return strings.TrimSpace(s)
 }
 
-// TestGrammar holds every form of RFC 4506 §6.3 and RFC 5531 §12.2.
+// TestGrammar parses every form of RFC 4506 §6.3 and RFC 5531 §12.2.
 func TestGrammar(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"const A = 1;", "const A = 1"},
@@ -138,14 +138,14 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// TestRecovery holds what is found, and what is left, after faults.
+// TestRecovery checks the findings and the tree of texts with faults.
 func TestRecovery(t *testing.T) {
 	for _, c := range []struct {
 		name, text  string
 		found, want []string
 	}{
 		{
-			"one definition does not harm the next",
+			"a faulty definition does not affect the next",
 			"struct a { int ; ; };\nstruct b { int x; };\nconst = 1;\nconst C = 2;\n",
 			[]string{"1:18 extra-semicolon", "3:7 syntax-error"},
 			[]string{"struct a int;", "struct b int x;", "const C = 2"},
@@ -181,13 +181,13 @@ func TestRecovery(t *testing.T) {
 			[]string{"struct a int x;", "struct b int y;", "const A = 1"},
 		},
 		{
-			"const within braces ends them",
+			"const inside braces ends the definition",
 			"enum e {\n  A = 1,\n  B = 2\nconst C = 3;\n",
 			[]string{"1:8 unclosed-brace"},
 			[]string{"enum e A B", "const C = 3"},
 		},
 		{
-			"brace too many",
+			"extra brace",
 			"struct a { int x; };\n};\nstruct b { int y; };\n",
 			[]string{"2:1 syntax-error"},
 			[]string{"struct a int x;", "struct b int y;"},
@@ -289,8 +289,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestOutputs holds which lines for one of rpcgen's outputs are read: those of
-// the output that is asked for, or all.
+// TestOutputs checks which lines for one output of rpcgen are read: those for the output that -D
+// names, or those for all outputs.
 func TestOutputs(t *testing.T) {
 	const text = `#ifdef RPC_HDR
 const HEADER = 1;

@@ -13,10 +13,10 @@ const (
 	tNumber
 	tString
 	tPunct
-	tExpr // an expression of C, where a value stands
+	tExpr // an expression of C in place of a value
 )
 
-// token is a word of the language.
+// token is a lexical token.
 type token struct {
 	kind       lexer.TokenType
 	start, end int
@@ -29,9 +29,9 @@ func (t token) span(f *source.File) source.Span {
 	return source.Span{File: f, Start: t.start, End: t.end}
 }
 
-// isKeyword reports whether a word is reserved (RFC 4506 §6.4 (1)). The words
-// of RFC 5531 §12.3, program and version, are names elsewhere, which sema warns of: real
-// files use them for fields.
+// isKeyword reports whether a word is reserved (RFC 4506 §6.4 (1)). program and version, the
+// keywords of RFC 5531 §12.3, are accepted as names, since real files use them for fields;
+// sema warns about them.
 func isKeyword(w string) bool {
 	switch w {
 	case "bool", "case", "const", "default", "double", "quadruple", "enum", "float", "hyper", "int", "opaque",
@@ -41,21 +41,21 @@ func isKeyword(w string) bool {
 	return false
 }
 
-// symbols tells participle the names that the grammar uses for the kinds.
+// symbols returns the names that the grammar uses for the kinds of token.
 func symbols() map[string]lexer.TokenType {
 	return map[string]lexer.TokenType{
 		"EOF": lexer.EOF, "Ident": tIdent, "Keyword": tKeyword, "Number": tNumber, "String": tString, "Punct": tPunct, "Expr": tExpr,
 	}
 }
 
-// tokenLexer hands the tokens of one definition to participle.
+// tokenLexer is a participle lexer that returns the tokens of one definition.
 type tokenLexer struct {
 	toks []token
 	end  int // offset of the end of input
 	i    int
 }
 
-// Next returns the next token, EOF for ever after the last.
+// Next returns the next token. After the last one, it always returns EOF.
 func (l *tokenLexer) Next() (lexer.Token, error) {
 	if l.i == len(l.toks) {
 		return lexer.EOFToken(lexer.Position{Offset: l.end}), nil

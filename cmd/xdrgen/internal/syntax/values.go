@@ -7,12 +7,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// isOperator tells the characters that only values of other languages have:
-// what XDR has of them, it has elsewhere.
+// isOperator reports whether a character is an operator of C that XDR does not use as
+// punctuation.
 func isOperator(c byte) bool { return strings.IndexByte("+-/&|^~%", c) >= 0 }
 
-// number lexes a number as XDR has it or another language: with a fraction, or
-// with ' between its digits.
+// number lexes a number of XDR, or of another language: with a fraction, or with ' between its
+// digits.
 func (s *scanner) number() {
 	start := s.pos
 	for s.pos++; s.pos < len(s.text); s.pos++ {
@@ -24,7 +24,7 @@ func (s *scanner) number() {
 	s.toks = append(s.toks, token{tNumber, start, s.pos, string(s.text[start:s.pos])})
 }
 
-// character lexes a character constant of C; false where there is none.
+// character lexes a character constant of C, and reports whether there is one.
 func (s *scanner) character() bool {
 	rest := s.text[s.pos:]
 	n := 3
@@ -39,8 +39,8 @@ func (s *scanner) character() bool {
 	return true
 }
 
-// oddNumber turns a number as other languages have it into one of XDR: 1'000,
-// 1_000, 10u, 0b11 and 'a'.
+// oddNumber converts a number of another language, such as 1'000, 1_000, 10u, 0b11 or 'a', to
+// one of XDR.
 func oddNumber(text string) (plain string, ok bool) {
 	if len(text) > 2 && text[0] == '\'' {
 		code, ok := characterValue(text[1 : len(text)-1])
@@ -56,7 +56,7 @@ func oddNumber(text string) (plain string, ok bool) {
 	return plain, err == nil
 }
 
-// plainNumber returns what a token of an expression says, as Eval reads it.
+// plainNumber returns the text of a token in an expression, in a form that Eval accepts.
 func plainNumber(t token) string {
 	if t.kind != tNumber {
 		return t.text
@@ -79,8 +79,7 @@ func characterValue(text string) (int, bool) {
 	return []int{0, 7, 8, 9, 10, 11, 12, 13, '\\', '\'', '"', '?'}[max(i, 0)], i >= 0
 }
 
-// joinValues makes one token of each expression that stands where XDR has one
-// number or name.
+// joinValues joins the tokens of each expression in place of a number or name into one token.
 func (s *scanner) joinValues(toks []token) []token {
 	out := make([]token, 0, len(toks))
 	for i := 0; i < len(toks); i++ {
@@ -108,8 +107,7 @@ func (s *scanner) joinValues(toks []token) []token {
 	return out
 }
 
-// dropScopes leaves out the names of namespaces before ::, which is the file's
-// one scope.
+// dropScopes removes and reports the names of namespaces before ::, since a file has one scope.
 func (s *scanner) dropScopes(toks []token) []token {
 	out := toks[:0]
 	for i, t := range toks {
@@ -122,16 +120,16 @@ func (s *scanner) dropScopes(toks []token) []token {
 			from, scope = out[n-1].start, out[n-1].text+"::"
 			out = out[:n-1]
 		}
-		if !s.odd[scope] && !(len(out) > 0 && out[len(out)-1].is("namespace")) {
-			s.told(scope)
-			s.report(diag.New(diag.Pragma, s.span(from, t.end), "%s is left out", scope))
+		if !s.reported[scope] && !(len(out) > 0 && out[len(out)-1].is("namespace")) {
+			s.markReported(scope)
+			s.report(diag.New(diag.Pragma, s.span(from, t.end), "%s is ignored", scope))
 		}
 	}
 	return out
 }
 
-// dropMarks leaves out what ocamlnet writes beside types, for OCaml: _prefix and
-// the like before a string, _unboxed and the like within a type of numbers.
+// dropMarks removes and reports the annotations of ocamlnet: _prefix and others before a
+// string, _unboxed and others within a number type.
 func (s *scanner) dropMarks(toks []token) []token {
 	out := toks[:0]
 	for i := 0; i < len(toks); i++ {
@@ -157,21 +155,21 @@ func (s *scanner) dropMarks(toks []token) []token {
 			out = append(out, t)
 			continue
 		}
-		if !s.odd[t.text] {
-			s.told(t.text)
+		if !s.reported[t.text] {
+			s.markReported(t.text)
 			at := s.span(t.start, toks[i+n-1].end)
-			s.report(diag.New(diag.Pragma, at, "%s is left out", t.text).Replace(at, ""))
+			s.report(diag.New(diag.Pragma, at, "%s is ignored", t.text).Replace(at, ""))
 		}
 		i += n - 1
 	}
 	return out
 }
 
-// expression finds how far an expression goes.
+// expression finds the end of an expression.
 type expression struct {
 	toks  []token
 	i     int
-	angle bool // it stands between < and >
+	angle bool // the expression is between < and >
 }
 
 func (e *expression) at(n int) token {
@@ -181,7 +179,7 @@ func (e *expression) at(n int) token {
 	return token{}
 }
 
-// binary passes operands with operators between them.
+// binary skips operands with operators between them, and reports whether there is one.
 func (e *expression) binary(depth int) bool {
 	if !e.operand(depth) {
 		return false
@@ -200,8 +198,7 @@ func (e *expression) binary(depth int) bool {
 	}
 }
 
-// operator returns of how many tokens the operator is that comes next; -1 for
-// none.
+// operator returns the number of tokens of the next operator, or -1 if there is none.
 func (e *expression) operator() int {
 	t, next := e.at(0), e.at(1)
 	switch {

@@ -1,7 +1,7 @@
 package syntax
 
-// Walk calls typ for each type and value for each constant that a definition
-// speaks of, in source order, and inner for each type it declares in place.
+// Walk calls typ for each type and value for each constant in a definition, in source order,
+// and inner for each inline type.
 func (d *Def) Walk(typ func(*Type), value func(*Value), inner func(*Def)) {
 	w := walker{typ, value, inner}
 	w.def(d)
@@ -63,7 +63,7 @@ func (w walker) decl(d *Decl) {
 	}
 }
 
-// Names calls visit with each name that a definition gives, in source order.
+// Names calls visit with each name that a definition declares, in source order.
 func (d *Def) Names(visit func(Ident)) {
 	visit(d.Name)
 	decl := func(f *Decl) {

@@ -8,8 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// letterAt returns the width of the letter at an offset that is none of ASCII;
-// 0 where there is no such letter.
+// letterAt returns the width of the letter outside ASCII at an offset, or 0 if there is none.
 func (s *scanner) letterAt(pos int) int {
 	if pos >= len(s.text) || s.text[pos] < utf8.RuneSelf {
 		return 0
@@ -21,8 +20,8 @@ func (s *scanner) letterAt(pos int) int {
 	return n
 }
 
-// name lexes a name or a word of the language. Letters that are none of ASCII
-// are told once a name, and kept, so that its uses are the same name.
+// name lexes a name or a keyword. A name with letters outside ASCII is reported once, and
+// kept as it is, so that its uses refer to the same name.
 func (s *scanner) name() {
 	start, odd := s.pos, 0
 	for s.pos < len(s.text) {
@@ -38,14 +37,14 @@ func (s *scanner) name() {
 		s.pos += n
 	}
 	w := string(s.text[start:s.pos])
-	if strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) && !s.odd[w] {
-		s.told(w)
+	if strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) && !s.reported[w] {
+		s.markReported(w)
 		if odd == 0 {
 			odd = start
 		}
 		r, n := utf8.DecodeRune(s.text[odd:])
-		s.report(diag.New(diag.BadCharacter, s.span(odd, odd+n), "name %s holds the letter %s", w, string(r)).
-			Helpf("use the letters a to z and A to Z, digits and _ in names"))
+		s.report(diag.New(diag.BadCharacter, s.span(odd, odd+n), "name %s contains the letter %s", w, string(r)).
+			Helpf("use only the letters a to z and A to Z, digits and _ in names"))
 	}
 	kind := tIdent
 	if isKeyword(w) {
@@ -54,15 +53,16 @@ func (s *scanner) name() {
 	s.toks = append(s.toks, token{kind, start, s.pos, w})
 }
 
-func (s *scanner) told(name string) {
-	if s.odd == nil {
-		s.odd = map[string]bool{}
+// markReported records that a name was reported.
+func (s *scanner) markReported(name string) {
+	if s.reported == nil {
+		s.reported = map[string]bool{}
 	}
-	s.odd[name] = true
+	s.reported[name] = true
 }
 
-// joinNames makes one name of a-b, which other languages have, and reports the
-// operators that stand where no value does.
+// joinNames joins the tokens of names such as a-b, which other languages allow, into one
+// token, and reports operators outside values.
 func (s *scanner) joinNames(toks []token) []token {
 	out := toks[:0]
 	for i := 0; i < len(toks); i++ {
@@ -72,10 +72,10 @@ func (s *scanner) joinNames(toks []token) []token {
 		case n > 1:
 			t.end = toks[i+n-1].end
 			t.text = strings.ReplaceAll(s.span(t.start, t.end).Text(), "-", "_")
-			if !s.odd[t.text] {
-				s.told(t.text)
+			if !s.reported[t.text] {
+				s.markReported(t.text)
 				sign := s.span(toks[i].end, toks[i].end+1)
-				s.report(diag.New(diag.BadCharacter, sign, "name %s holds -", s.span(t.start, t.end).Text()).
+				s.report(diag.New(diag.BadCharacter, sign, "name %s contains -", s.span(t.start, t.end).Text()).
 					Helpf("write %s", t.text).Replace(sign, "_"))
 			}
 			i += n - 1
@@ -88,8 +88,8 @@ func (s *scanner) joinNames(toks []token) []token {
 	return out
 }
 
-// hyphenated returns how many tokens make the name that begins with the first:
-// 1 where no - follows it.
+// hyphenated returns the number of tokens of the name at the start of toks: 1 if no - follows
+// it.
 func hyphenated(toks []token) int {
 	if toks[0].kind != tIdent {
 		return 1
@@ -108,8 +108,8 @@ func hyphenated(toks []token) int {
 	return n
 }
 
-// nameBool makes a name of the word in "enum bool {", which declares what RFC 4506 §4.4
-// declares: sema compares the two.
+// nameBool turns the keyword in "enum bool {" into a name. Such a definition repeats the one
+// of RFC 4506 §4.4; sema compares the two.
 func nameBool(toks []token) {
 	for i := range toks {
 		if toks[i].is("bool") && i > 0 && toks[i-1].is("enum") && tokenAt(toks, i+1).is("{") {
