@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// cut returns the columns of a statement: one text where it is not aligned.
+// cut returns the columns of a statement, or none if it is not aligned.
 func (l *layout) cut(stmt []elem) (columns, []string) {
 	for _, e := range stmt {
 		if e.is("{") || e.is("}") {
@@ -43,8 +43,8 @@ func (l *layout) cut(stmt []elem) (columns, []string) {
 	return none, nil
 }
 
-// declarator returns where in a declaration the name begins, its star
-// included: before the first of the marks. 0 means that there is none.
+// declarator returns the index at which the name of a declaration begins, with its star. The
+// name comes before the first of the marks. It returns 0 if there is no name.
 func declarator(stmt []elem, marks string) int {
 	for i, e := range stmt {
 		if e.kind != syntax.Mark || !strings.Contains(marks, e.text) {
@@ -62,7 +62,7 @@ func declarator(stmt []elem, marks string) int {
 	return 0
 }
 
-// join writes elements on one line.
+// join returns elements on one line.
 func join(stmt []elem) string {
 	var b strings.Builder
 	for i, e := range stmt {
@@ -74,7 +74,7 @@ func join(stmt []elem) string {
 	return b.String()
 }
 
-// spaced reports whether a blank goes between two elements.
+// spaced reports whether there is a blank between two elements.
 func spaced(a, b elem) bool {
 	if a.kind == syntax.Comment && (b.is(";") || b.is(",")) {
 		return false

@@ -1,10 +1,10 @@
-// Package format lays XDR text out in one way: four blanks of indentation, one
-// declaration a line, names, values and comments of neighbouring lines in
-// columns. It works on the raw pieces of the text, so that comments, lines for
-// C and for the preprocessor, and the branches of an #if that are not taken
-// stay as they are; an empty line stays an empty line, several become one.
+// Package format formats XDR files in one style: an indent of four spaces, one
+// declaration per line, and names, values and comments of neighbouring lines
+// aligned in columns. It works on the raw pieces of the text. Comments, lines for
+// C and for the preprocessor, and excluded branches of an #if therefore stay as
+// they are. Several empty lines become one.
 //
-// layout.go cuts the pieces into lines, cells.go the lines into columns,
-// render.go writes them. Nothing is ever added, removed or put in another
-// order: Source holds its output against its input, piece by piece.
+// layout.go divides the pieces into lines, cells.go divides lines into columns,
+// and render.go writes them. Formatting never adds, removes or reorders text:
+// Source compares its output with its input, piece by piece.
 package format

@@ -12,10 +12,9 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// Source returns the formatted text of a file. macros are those of -D: they
-// decide which branches of an #if are laid out. Where the text has errors of
-// grammar these are returned and the text is not. An error means that the
-// formatter itself is at fault.
+// Source returns the formatted text of a file. macros are those of -D, and determine which
+// branches of an #if are formatted. If the file has syntax errors, Source returns them and no
+// text. An error means a bug in the formatter.
 func Source(p *syntax.Parser, f *source.File, macros map[string]string) ([]byte, []diag.Diagnostic, error) {
 	if d := check(p, f, macros); diag.HasErrors(d) {
 		return nil, d, nil
@@ -33,7 +32,7 @@ func Source(p *syntax.Parser, f *source.File, macros map[string]string) ([]byte,
 
 	after := source.NewFile(f.Name, []byte(out))
 	if err := same(plain, after, pieces, syntax.Pieces(after, macros)); err != nil {
-		return nil, nil, fmt.Errorf("%s: formatting would change the text: %w; please report this", f.Name, err)
+		return nil, nil, fmt.Errorf("%s is not formatted: that would change its text: %w. This is a bug in xdrgen; please report it with the file", f.Name, err)
 	}
 	if returns {
 		out = strings.ReplaceAll(out, "\n", "\r\n")
@@ -44,10 +43,10 @@ func Source(p *syntax.Parser, f *source.File, macros map[string]string) ([]byte,
 	return []byte(out), nil, nil
 }
 
-// check returns the errors of grammar in a file.
+// check returns the syntax errors in a file.
 func check(p *syntax.Parser, f *source.File, macros map[string]string) []diag.Diagnostic {
 	if len(f.Text) > source.MaxSize || bytes.IndexByte(f.Text, 0) >= 0 {
-		return []diag.Diagnostic{diag.New(diag.NotText, source.Span{File: f}, "%s is no text, or longer than %d bytes", f.Base(), source.MaxSize)}
+		return []diag.Diagnostic{diag.New(diag.NotText, source.Span{File: f}, "%s is not a text file, or larger than %d bytes", f.Base(), source.MaxSize)}
 	}
 	var out []diag.Diagnostic
 	c := &syntax.Context{
@@ -67,12 +66,12 @@ func check(p *syntax.Parser, f *source.File, macros map[string]string) []diag.Di
 	return out
 }
 
-// same reports the first piece in which two texts differ. Of comments the
-// words count, of the rest every byte but for line ends at the end.
+// same returns an error for the first piece that differs between two texts. It compares the
+// words of comments, and the text of other pieces except newlines at the end.
 func same(old, new *source.File, a, b []syntax.Piece) error {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) {
-			return fmt.Errorf("%d pieces become %d", len(a), len(b))
+			return fmt.Errorf("%d pieces would become %d", len(a), len(b))
 		}
 		x, y := string(old.Text[a[i].Start:a[i].End]), string(new.Text[b[i].Start:b[i].End])
 		switch a[i].Kind {
@@ -82,7 +81,7 @@ func same(old, new *source.File, a, b []syntax.Piece) error {
 			x, y = strings.TrimRight(x, "\n"), strings.TrimRight(y, "\n")
 		}
 		if a[i].Kind != b[i].Kind || x != y {
-			return fmt.Errorf("line %d: %s becomes %s", old.Position(a[i].Start).Line, diag.Quote(x), diag.Quote(y))
+			return fmt.Errorf("line %d: %s would become %s", old.Position(a[i].Start).Line, diag.Quote(x), diag.Quote(y))
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func format(t *testing.T, p *syntax.Parser, name string, text []byte) (string, [
 	return string(out), diags
 }
 
-// stable formats a text twice.
+// stable formats a text, and checks that formatting the result does not change it.
 func stable(t *testing.T, p *syntax.Parser, name string, text []byte) string {
 	t.Helper()
 	once, diags := format(t, p, name, text)
@@ -60,19 +60,19 @@ func TestEdges(t *testing.T) {
 		{"empty", "", ""},
 		{"blanks", " \n\n\t\n", ""},
 		{"only a comment", "\n\n  /* c */  ", "/* c */\n"},
-		{"returns", "const A=1;\r\n\r\n\r\n/* c\r\n * d */\r\nconst B=2;\r\n", "const A = 1;\r\n\r\n/* c\r\n * d */\r\nconst B = 2;\r\n"},
+		{"carriage returns", "const A=1;\r\n\r\n\r\n/* c\r\n * d */\r\nconst B=2;\r\n", "const A = 1;\r\n\r\n/* c\r\n * d */\r\nconst B = 2;\r\n"},
 		{"byte order mark", "\ufeffconst A=1;", "\ufeffconst A = 1;\n"},
-		{"the end of a DOS text", "const A=1;\r\n\x1a", "const A = 1;\r\n"},
-		{"a DOS text filled up to its block", "const A=1;\n\x1a\x1a\n\x1a", "const A = 1;\n"},
-		{"only the end of a DOS text", "\x1a", ""},
-		{"a return alone at the end of a directive", "#define A 1\r", "#define A 1\n"},
-		{"a return alone at the end of a % line", "const A = 1;\r\n%int x;\r", "const A = 1;\r\n%int x;\r\n"},
-		{"no line end after a % line", "%int x;", "%int x;\n"},
-		{"names of namespaces", "typedef ::a::b c<a :: N>;", "typedef ::a::b c<a::N>;\n"},
-		{"line comment within", "const A // one\n= 1;", "const A // one\n    = 1;\n"},
-		{"long comment within", "const A /* one\n  two */ = 1;", "const A /* one\n  two */ = 1;\n"},
-		{"inactive at the end", "#if 0\nwhatever {\n  it is\n#endif", "#if 0\nwhatever {\n  it is\n#endif\n"},
-		{"comment opened on a directive", "#if 0 /* one\ntwo */ three\n#endif\nconst A=1;", "#if 0 /* one\ntwo */ three\n#endif\nconst A = 1;\n"},
+		{"DOS end-of-file mark", "const A=1;\r\n\x1a", "const A = 1;\r\n"},
+		{"several DOS end-of-file marks", "const A=1;\n\x1a\x1a\n\x1a", "const A = 1;\n"},
+		{"only a DOS end-of-file mark", "\x1a", ""},
+		{"directive that ends with a carriage return", "#define A 1\r", "#define A 1\n"},
+		{"% line that ends with a carriage return", "const A = 1;\r\n%int x;\r", "const A = 1;\r\n%int x;\r\n"},
+		{"% line without a newline", "%int x;", "%int x;\n"},
+		{"namespaces", "typedef ::a::b c<a :: N>;", "typedef ::a::b c<a::N>;\n"},
+		{"line comment within a declaration", "const A // one\n= 1;", "const A // one\n    = 1;\n"},
+		{"two-line comment within a declaration", "const A /* one\n  two */ = 1;", "const A /* one\n  two */ = 1;\n"},
+		{"excluded lines at the end", "#if 0\nwhatever {\n  it is\n#endif", "#if 0\nwhatever {\n  it is\n#endif\n"},
+		{"comment that begins on a directive", "#if 0 /* one\ntwo */ three\n#endif\nconst A=1;", "#if 0 /* one\ntwo */ three\n#endif\nconst A = 1;\n"},
 	}
 	p := syntax.NewParser()
 	for _, tt := range tests {
@@ -88,9 +88,9 @@ func TestRefused(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"struct s { int a int b; };", `expected ; after "a"`},
 		{"const A = 1", `expected ; after "1"`},
-		{"const A = 1; /* c", "comment without end"},
+		{"const A = 1; /* c", "comment is not terminated"},
 		{"#if 1\nconst A = 1;", "#if without #endif"},
-		{"a\x00b", "f.x is no text, or longer than 16777216 bytes"},
+		{"a\x00b", "f.x is not a text file, or larger than 16777216 bytes"},
 	}
 	for _, tt := range tests {
 		out, diags := format(t, syntax.NewParser(), "f.x", []byte(tt.text))
@@ -100,8 +100,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestCorpus formats every file of the corpus and of testdata/ok twice. That
-// the ir stays is shown where the command is tested.
+// TestCorpus formats every file of the corpus and of testdata/ok twice. The tests of the command
+// check that the meaning stays the same.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/ok/*.x")
 	if err != nil || len(files) < 15 {

@@ -6,27 +6,28 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// indentation is the columns of one level.
+// indentation is the number of spaces per level.
 const indentation = 4
 
-// elem is a piece with where it stood.
+// elem is a piece with its position in the input.
 type elem struct {
 	kind     syntax.PieceKind
 	text     string
-	newlines int // between it and the piece before
-	column   int // from 1, a tab being one: how syntax tells whose a comment is
+	newlines int // between the piece before and this one
+	column   int // from 1, a tab counts as one; syntax uses it to assign comments to declarations
 	width    int // columns before it on its line, tabs expanded
 }
 
+// is reports whether e is the given punctuation mark.
 func (e elem) is(text string) bool { return e.text == text && e.kind == syntax.Mark }
 
-// scope is what a brace opened.
+// scope is a pair of braces.
 type scope struct {
 	kind   string // enum, struct, union, program, version, or "" for anything else
-	indent int    // of the line that opened it
+	indent int    // of the line with the opening brace
 }
 
-// columns says by what columns a line is aligned with its neighbours.
+// columns is the kind of a line's columns. Only neighbouring lines of one kind are aligned.
 type columns int
 
 const (
@@ -37,25 +38,25 @@ const (
 	constant
 )
 
-// line is a line to be written, without the comments after it.
+// line is an output line.
 type line struct {
 	indent  int
-	blank   bool // an empty line goes before it
+	blank   bool // there is an empty line before it
 	cells   []elem
-	text    []string // in columns
+	text    []string // one for each column
 	columns columns
-	tails   []elem // comments after it
-	comment bool   // it is a comment
-	follows bool   // a comment in the column of the comment above
-	raw     string // verbatim, line end included
-	opens   bool   // ends in { or :
+	tails   []elem // comments at the end of the line
+	comment bool   // the line is a comment
+	follows bool   // the line continues the comment above, in its column
+	raw     string // text to copy verbatim, with its newline; empty for other lines
+	opens   bool   // the line ends with { or :
 }
 
-// layout cuts pieces into lines.
+// layout divides pieces into lines.
 type layout struct {
 	text   string
 	elems  []elem
-	code   []int // for each element, the first from it on that is no comment
+	code   []int // for each element, the index of the next one that is not a comment, or its own
 	i      int
 	stmt   []elem
 	depth  int // of parentheses
@@ -64,14 +65,14 @@ type layout struct {
 	start  int // column of the last statement
 }
 
-// lines returns the lines that the pieces make.
+// lines returns the lines of the pieces.
 func (l *layout) lines(pieces []syntax.Piece) []line {
 	end := 0
 	var at place
 	for _, p := range pieces {
 		gap := l.text[end:p.Start]
 		e := elem{kind: p.Kind, text: l.text[p.Start:p.End], newlines: strings.Count(gap, "\n")}
-		if end > 0 && l.text[end-1] == '\n' { // a piece of whole lines came before
+		if end > 0 && l.text[end-1] == '\n' { // the piece before consists of whole lines
 			e.newlines++
 		}
 		at.advance(l.text[end:p.Start])
@@ -98,13 +99,13 @@ func (l *layout) lines(pieces []syntax.Piece) []line {
 	return l.out
 }
 
-// place is where on its line a text ends.
+// place is a position on a line.
 type place struct {
-	bytes   int // before it
-	columns int // of these, tabs expanded
+	bytes   int // before the position
+	columns int // of these bytes, tabs expanded
 }
 
-// advance moves the place behind s.
+// advance moves the position past s.
 func (p *place) advance(s string) {
 	if n := strings.LastIndexByte(s, '\n') + 1; n > 0 {
 		*p, s = place{}, s[n:]
@@ -118,13 +119,14 @@ func (p *place) advance(s string) {
 	}
 }
 
-// width returns the columns that a line takes, tabs expanded.
+// width returns the number of columns of a line, tabs expanded.
 func width(line string) int {
 	var p place
 	p.advance(line)
 	return p.columns
 }
 
+// add adds an element to the current statement, and ends the statement where its line ends.
 func (l *layout) add(e elem) {
 	switch e.kind {
 	case syntax.Comment:
@@ -156,7 +158,7 @@ func (l *layout) add(e elem) {
 			inner := l.scopes[n-1]
 			l.scopes = l.scopes[:n-1]
 			if inner.kind == "" && !(l.i+1 < len(l.elems) && l.elems[l.i+1].is(";")) {
-				l.flush() // no declaration: nothing need follow
+				l.flush() // not a declaration, so that no ; need follow
 			}
 		}
 	case e.is(";"), e.is(",") && l.depth == 0 && l.scope().kind == "enum":
@@ -167,8 +169,10 @@ func (l *layout) add(e elem) {
 	}
 }
 
+// isLabel reports whether e begins a label of a union.
 func isLabel(e elem) bool { return e.text == "case" || e.text == "default" }
 
+// scope returns the innermost scope.
 func (l *layout) scope() scope {
 	if n := len(l.scopes); n > 0 {
 		return l.scopes[n-1]
@@ -176,7 +180,7 @@ func (l *layout) scope() scope {
 	return scope{kind: "top", indent: -indentation}
 }
 
-// open ends a line with { and enters the scope.
+// open ends a line after { and enters the scope.
 func (l *layout) open() {
 	kind := ""
 	for _, e := range l.stmt {
@@ -205,8 +209,7 @@ func (l *layout) indent(e elem) int {
 	return s.indent + indentation
 }
 
-// flush ends the statement. Comments at its end that stood on lines of their
-// own get lines of their own.
+// flush ends the statement and adds its line. comment places the comments at its end.
 func (l *layout) flush() {
 	if len(l.stmt) == 0 {
 		return
@@ -230,13 +233,14 @@ func (l *layout) flush() {
 	}
 }
 
-// blank reports whether an empty line goes before e.
+// blank reports whether there is an empty line before e.
 func (l *layout) blank(e elem) bool {
 	n := len(l.out)
 	return e.newlines > 1 && n > 0 && !l.out[n-1].opens
 }
 
-// comment places a comment that stands between statements.
+// comment places a comment between statements: at the end of the line above, or on a line of
+// its own.
 func (l *layout) comment(e elem) {
 	n := len(l.out)
 	if n > 0 && e.newlines == 0 && l.out[n-1].raw == "" {
@@ -253,7 +257,7 @@ func (l *layout) comment(e elem) {
 		case above.comment && above.indent > out.indent && above.cells[0].column == e.column:
 			out.indent = above.indent
 		case !above.comment && last < 0 && above.raw == "" && e.column > l.start && l.ended(above):
-			out.indent = above.indent + indentation // it speaks of the line above
+			out.indent = above.indent + indentation // it belongs to the line above
 		}
 	}
 	l.out = append(l.out, out)
@@ -265,8 +269,7 @@ func (l *layout) ended(a line) bool {
 	return last.is(";") || last.is(",")
 }
 
-// commentIndent is the indentation of a comment on its own line: that of what
-// comes next.
+// commentIndent returns the indentation of a comment on its own line: that of the next code.
 func (l *layout) commentIndent() int {
 	if k := l.code[min(l.i, len(l.elems))]; k < len(l.elems) {
 		return l.indent(l.elems[k])
@@ -274,9 +277,9 @@ func (l *layout) commentIndent() int {
 	return l.scope().indent + indentation
 }
 
-// raw places a line that stays as it is.
+// raw adds a line that is not formatted.
 func (l *layout) raw(e elem) {
-	text := strings.TrimRight(e.text, "\n") // a backslash at the end of the file takes the line end in
+	text := strings.TrimRight(e.text, "\n") // after a backslash at the end of the file, the piece has the newline
 	if e.kind == syntax.Inactive {
 		text = e.text
 		last := len(l.out) - 1

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	maxCell = 40 // columns that neighbours give way to
-	maxLine = 64 // columns beyond which a line does not move the comments of others
+	maxCell = 40 // width up to which a cell moves the next column of neighbouring lines
+	maxLine = 64 // width up to which a line moves the comments of neighbouring lines
 )
 
-// render writes lines.
+// render returns the text of lines.
 func render(lines []line) string {
 	var b strings.Builder
 	texts := align(lines)
 	columns := comments(lines, texts)
-	tail := 0 // column of the last comment after a line
+	tail := 0 // column of the last comment at the end of a line
 	for i, l := range lines {
 		if l.blank {
 			b.WriteByte('\n')
@@ -51,8 +51,8 @@ func render(lines []line) string {
 	return b.String()
 }
 
-// align pads the columns of neighbouring lines to the same width and returns
-// the text of each line, "" for those that are written piece by piece.
+// align returns the text of each line, with the columns of neighbouring lines padded to the same
+// width. The text is "" for lines that are written element by element.
 func align(lines []line) []string {
 	out := make([]string, len(lines))
 	for i := 0; i < len(lines); {
@@ -87,7 +87,7 @@ func align(lines []line) []string {
 	return out
 }
 
-// together reports whether two lines, and all between them, share columns.
+// together reports whether two lines are aligned with each other.
 func together(first, l line) bool {
 	if l.blank || l.raw != "" || first.raw != "" {
 		return false
@@ -95,7 +95,7 @@ func together(first, l line) bool {
 	return l.comment || first.columns == l.columns && first.indent == l.indent && l.columns != none
 }
 
-// broken reports whether a statement cannot be written on one line.
+// broken reports whether a statement does not fit on one line because of its comments.
 func broken(stmt []elem) bool {
 	for _, e := range stmt {
 		if e.kind == syntax.Comment && (strings.HasPrefix(e.text, "//") || strings.Contains(e.text, "\n")) {
@@ -105,8 +105,8 @@ func broken(stmt []elem) bool {
 	return false
 }
 
-// comments returns, for each line, the column of the comment after it: the same
-// for neighbouring lines.
+// comments returns, for each line, the column of the comment at its end. It is the same for
+// neighbouring lines.
 func comments(lines []line, texts []string) []int {
 	out := make([]int, len(lines))
 	for i := 0; i < len(lines); {
@@ -131,7 +131,7 @@ func comments(lines []line, texts []string) []int {
 	return out
 }
 
-// writer writes one line and knows its column.
+// writer writes one line and counts its columns.
 type writer struct {
 	b      *strings.Builder
 	column int
@@ -142,13 +142,12 @@ func (w *writer) write(s string) {
 	w.column += utf8.RuneCountInString(s)
 }
 
-// pad moves to a column, if it is not beyond.
+// pad writes blanks up to a column.
 func (w *writer) pad(column int) {
 	w.write(strings.Repeat(" ", max(column-w.column, 0)))
 }
 
-// statement writes a statement, breaking it after comments that must end a
-// line.
+// statement writes a statement, with a line break after each // comment.
 func (w *writer) statement(l line, text string) {
 	if text != "" {
 		w.write(text)
@@ -166,7 +165,8 @@ func (w *writer) statement(l line, text string) {
 	}
 }
 
-// block writes an element; the further lines of a comment move with its first.
+// block writes an element. The further lines of a comment keep their position relative to the
+// first.
 func (w *writer) block(e elem) {
 	lines := strings.Split(e.text, "\n")
 	shift := w.column - e.width
