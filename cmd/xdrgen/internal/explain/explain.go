@@ -1,20 +1,20 @@
-// Package explain holds the long explanation of each finding of the compiler:
-// what it means, why it is one, an example that has it and one that has not.
-// "xdrgen explain" and docs/errors.md are made of it; a test compiles every
-// example.
+// Package explain has the explanation of each finding of the compiler: what it
+// means, why it is a fault, an example with the finding and one without. They are
+// the texts of "xdrgen explain" and docs/errors.md. A test compiles every example.
 //
-// The texts lie in text/, one file for a hundred codes:
+// The texts are in the folder text, one file for each hundred codes:
 //
 //	== XDR0101
-//	Words, in paragraphs.
+//	The explanation, in paragraphs.
 //	-- bad u.x
-//	text of a file that has the finding
+//	text of a file with the finding
 //	-- good u.x
-//	text of a file that has none
+//	text of a file without findings
 //
-// An example can have several files; the unit is u.x. The sign ␀ stands for a
-// zero byte. The texts of lint's rules are alike; those of compat have no words,
-// and what was ("old") and is ("new") for wrong and right.
+// An example can have several files; the unit is u.x. The character ␀ stands for a
+// zero byte. The texts of lint rules have the same form. Those of compat rules have
+// no explanation, and the old and new version of a file ("old", "new") instead of
+// "bad" and "good".
 package explain
 
 import (
@@ -32,8 +32,8 @@ var texts embed.FS
 // Entry is the explanation of one rule.
 type Entry struct {
 	diag.Info
-	Words string // paragraphs, ending in a newline
-	Bad   []File // empty where no short text can have the finding
+	Words string // paragraphs, ending with a newline
+	Bad   []File // empty if no short file can have the finding
 	Good  []File
 }
 
@@ -46,11 +46,11 @@ type File struct {
 // Unit is the name of the example file that is compiled.
 const Unit = "u.x"
 
-// Bytes returns the text as it is compiled.
+// Bytes returns the contents of the file, as they are compiled.
 func (f File) Bytes() []byte { return []byte(strings.ReplaceAll(f.Text, "␀", "\x00")) }
 
-// Entries returns all explanations in the order of diag.Rules. A rule that has
-// no text yet has an entry without words.
+// Entries returns all explanations in the order of diag.Rules. The entry of a rule without a
+// text has no words.
 func Entries() ([]Entry, error) {
 	all, err := load()
 	if err != nil {
@@ -68,8 +68,8 @@ func Entries() ([]Entry, error) {
 	return out, nil
 }
 
-// Others returns the texts for codes that are none of diag.Rules, by code. The
-// Info in them is empty: their tables stand elsewhere.
+// Others returns the explanations of lint and compat rules, by code. Their Info is empty; it
+// is in the tables of those packages.
 func Others() (map[string]*Entry, error) {
 	all, err := load()
 	for _, info := range diag.Rules() {
@@ -78,7 +78,7 @@ func Others() (map[string]*Entry, error) {
 	return all, err
 }
 
-// load reads the texts, by code.
+// load returns all explanations, by code.
 func load() (map[string]*Entry, error) {
 	all := map[string]*Entry{}
 	names, err := fs.Glob(texts, "text/*.txt")
@@ -97,6 +97,7 @@ func load() (map[string]*Entry, error) {
 	return all, nil
 }
 
+// parse adds the explanations in a file to all.
 func parse(name, text string, all map[string]*Entry) error {
 	var e *Entry
 	var file *File
@@ -106,7 +107,7 @@ func parse(name, text string, all map[string]*Entry) error {
 		if code, ok := strings.CutPrefix(line, "== "); ok {
 			code = strings.TrimSpace(code)
 			if all[code] != nil || len(code) != 7 {
-				return fmt.Errorf("%s:%d: code %s again, or of the wrong form", name, number, code)
+				return fmt.Errorf("%s:%d: code %s is a duplicate, or not of the form XDR0101", name, number, code)
 			}
 			e, file = &Entry{}, nil
 			all[code] = e

@@ -21,7 +21,7 @@ func entries(t *testing.T) []Entry {
 	return es
 }
 
-// TestTexts holds that texts and rules are for each other.
+// TestTexts checks that every rule has a text, and every text a rule.
 func TestTexts(t *testing.T) {
 	all, err := load()
 	if err != nil {
@@ -35,14 +35,14 @@ func TestTexts(t *testing.T) {
 	}
 	for code := range all {
 		if !strings.HasPrefix(code, "XDR") {
-			continue // of lint and compat: held against their tables by the command's tests
+			continue // rules of lint and compat, which the tests of the command check
 		}
-		t.Errorf("text/%s.txt explains %s, which is no rule's code", code[:5], code)
+		t.Errorf("text/%s.txt explains %s, which is not the code of a rule", code[:5], code)
 	}
 }
 
-// compile returns the findings of an example, those of code generation
-// included. root is the import path above the units.
+// compile returns the findings of an example, and those of code generation if generate is set.
+// root is the import path above the units.
 func compile(t *testing.T, files []File, generate bool, root string) []diag.Diagnostic {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,18 +69,18 @@ func compile(t *testing.T, files []File, generate bool, root string) []diag.Diag
 	return append(r.Diags, more...)
 }
 
-// TestExamples holds that each wrong example has the finding it is for and no
-// other, and each right one none.
+// TestExamples checks that each wrong example has exactly the finding that it explains, and
+// each right one none.
 func TestExamples(t *testing.T) {
 	noExample := map[string]bool{
-		"include-too-deep":  true, // takes more than 64 files
+		"include-too-deep":  true, // needs more than 64 files
 		"sidecar-of-folder": true, // depends on the name of the folder
 	}
 	forGen := map[string]bool{"import-package": true, "go-name-clash": true}
 	for _, e := range entries(t) {
 		t.Run(e.Code+" "+e.Name, func(t *testing.T) {
 			if len(strings.Fields(e.Words)) < 8 {
-				t.Errorf("explained in %q only", e.Words)
+				t.Errorf("the explanation is too short: %q", e.Words)
 			}
 			if noExample[e.Name] != (len(e.Bad) == 0 && len(e.Good) == 0) {
 				t.Fatalf("%d wrong files and %d right ones", len(e.Bad), len(e.Good))
@@ -97,7 +97,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("wrong example: %s", list(bad))
 			}
 			if forGen[e.Name] && len(compile(t, e.Bad, false, root)) > 0 {
-				t.Error("check has the finding as well as gen")
+				t.Error("check reports the finding too, not only gen")
 			}
 			if good := compile(t, e.Good, true, root); len(good) > 0 {
 				t.Errorf("right example: %s", list(good))
@@ -125,15 +125,15 @@ func TestText(t *testing.T) {
 	}
 	golden.CheckString(t, "testdata/missing-comma.txt", e.Text())
 	if _, ok := Find(entries(t), "XDR9999"); ok {
-		t.Error("found what does not exist")
+		t.Error("found XDR9999, which does not exist")
 	}
 }
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"words\n":                        "f:1: text before the first code",
-		"== XDR01\n":                     "f:1: code XDR01 again, or of the wrong form",
-		"== XDR0101\na\n== XDR0101\nb\n": "f:3: code XDR0101 again",
+		"== XDR01\n":                     "f:1: code XDR01 is a duplicate, or not of the form",
+		"== XDR0101\na\n== XDR0101\nb\n": "f:3: code XDR0101 is a duplicate",
 	} {
 		if err := parse("f", text, map[string]*Entry{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

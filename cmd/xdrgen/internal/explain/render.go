@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text returns an explanation for a terminal.
+// Text returns the explanation as plain text.
 func (e Entry) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)\n\n%s\n", e.Code, e.Name, e.Severity, e.Words)
@@ -16,7 +16,7 @@ func (e Entry) Text() string {
 	return b.String() + Example("Wrong", e.Bad) + Example("Right", e.Good)
 }
 
-// Example returns the files of an example for a terminal, each under head.
+// Example returns the files of an example as plain text, each with the heading head.
 func Example(head string, files []File) string {
 	var b strings.Builder
 	for _, f := range files {
@@ -28,6 +28,7 @@ func Example(head string, files []File) string {
 	return b.String()
 }
 
+// nameIfSeveral returns the name of a file for its heading, if the example has several files.
 func nameIfSeveral(f File, files []File) string {
 	if len(files) == 1 {
 		return ""
