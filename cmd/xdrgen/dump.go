@@ -170,7 +170,7 @@ func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
 	for r := range dynamic.Rows(root) {
 		item := dumpItem{
 			V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
-			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: dynamic.TypeName(r.Type),
+			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: r.Type.Spell(),
 		}
 		switch r.Role {
 		case dynamic.Data:

@@ -9,26 +9,26 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Change is one difference between the two states.
+// Change is one difference between the two versions.
 type Change struct {
 	Rule    Rule
 	Effects Effects
-	Path    string // "struct foo.bar", "program P version V procedure F argument x"
-	Message string // what was and what is, lower case, no full stop
-	Old     source.Span
-	New     source.Span // one of the two is invalid for what was added or removed
+	Path    string      // "struct foo.bar", "program P version V procedure F argument x"
+	Message string      // the difference; lower case, no full stop
+	Old     source.Span // invalid if something was added
+	New     source.Span // invalid if something was removed
 }
 
-// State is a protocol at one time: a unit without errors, and its sidecar.
+// State is one version of a protocol: a unit without errors, and its sidecar.
 type State struct {
 	Unit *ir.Unit
 	Bind *ir.Bind // nil for none
 
-	GoNames []ir.Rename // of what the unit declares, in the generated package
+	GoNames []ir.Rename // Go names of the declarations in the generated package
 }
 
-// Compare returns the differences, in order of their places in the new state,
-// what was removed last.
+// Compare returns the differences in order of their positions in the new version, and
+// removals last.
 func Compare(old, new State) []Change {
 	c := &comparer{wire: newWire(), twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
 	a, b := declsOf(old.Unit), declsOf(new.Unit)
@@ -37,14 +37,14 @@ func Compare(old, new State) []Change {
 	for _, p := range pairs {
 		c.decl(p.old, p.new)
 	}
-	c.alone(a, b)
+	c.unmatched(a, b)
 	c.codes(old.Bind, new.Bind)
 	c.names(old.GoNames, new.GoNames)
 	sort.SliceStable(c.out, func(i, j int) bool { return before(c.out[i], c.out[j]) })
 	return c.out
 }
 
-// declsOf returns the declarations of a unit and of what it builds on.
+// declsOf returns the declarations of a unit and of the units that it imports.
 func declsOf(u *ir.Unit) []*ir.Decl {
 	out := append([]*ir.Decl(nil), u.Decls...)
 	for _, i := range u.Imports {
@@ -53,6 +53,7 @@ func declsOf(u *ir.Unit) []*ir.Decl {
 	return out
 }
 
+// before reports whether a comes before b in the result of Compare.
 func before(a, b Change) bool {
 	if a.New.Valid() != b.New.Valid() {
 		return a.New.Valid()
@@ -67,15 +68,16 @@ func before(a, b Change) bool {
 	return x.File.Name < y.File.Name
 }
 
+// comparer is the state of one Compare.
 type comparer struct {
 	wire             *wire
 	twin             map[*ir.Decl]*ir.Decl // old declaration to new
 	found            map[*ir.Decl]bool     // new declarations that have a twin
-	oldUses, newUses map[string]bool       // constants that are bounds or cases
+	oldUses, newUses map[string]bool       // constants used as bounds or cases
 	out              []Change
 }
 
-// add records a change with its rule's effects.
+// add records a change with the effects of its rule.
 func (c *comparer) add(r Rule, path string, old, new source.Span, format string, args ...any) *Change {
 	c.out = append(c.out, Change{
 		Rule: r, Effects: r.Info().Effects, Path: path, Message: fmt.Sprintf(format, args...), Old: old, New: new,
@@ -83,10 +85,10 @@ func (c *comparer) add(r Rule, path string, old, new source.Span, format string,
 	return &c.out[len(c.out)-1]
 }
 
-// Allow is what is let pass: classes (wire, source, extension) and rules.
+// Allow is the set of classes (wire, source, extension) and rules whose breaks are allowed.
 type Allow map[string]bool
 
-// ParseAllow reads the names of classes and rules.
+// ParseAllow returns the set with the given names of classes and rules.
 func ParseAllow(names []string) (Allow, error) {
 	a := Allow{}
 	known := []string{"wire", "source", "extension"}

@@ -15,8 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
-// compile returns the state that a text describes. A line "---" sets a sidecar
-// off.
+// compile compiles a text. A sidecar follows it after a line "---".
 func compile(t *testing.T, text string) State {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,8 +51,8 @@ func compileFile(t *testing.T, file string, o sema.Options) State {
 	return State{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}
 }
 
-// show writes a change as the table of tests does: rule, path, and the
-// verdicts on wire, source, old reads new, new reads old by one letter each.
+// show returns a change in the form of the test tables: the verdicts on wire, source, old reads
+// new and new reads old by one letter each, the rule, and the path.
 func show(c Change) string {
 	e := c.Effects
 	letters := ""
@@ -86,7 +85,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestRulesCovered holds every rule of the table against the edits.
+// TestRulesCovered checks that every rule has an edit.
 func TestRulesCovered(t *testing.T) {
 	seen, codes := map[string]bool{}, map[string]bool{}
 	for _, tt := range edits() {
@@ -96,10 +95,10 @@ func TestRulesCovered(t *testing.T) {
 	}
 	for _, r := range Rules() {
 		if !seen[r.Name] {
-			t.Errorf("no edit shows the rule %s", r.Name)
+			t.Errorf("no edit has a change of rule %s", r.Name)
 		}
 		if codes[r.Code] || r.Code == "" || r.Reason == "" {
-			t.Errorf("rule %+v: code given twice, or something is missing", r)
+			t.Errorf("rule %+v: duplicate code or missing field", r)
 		}
 		codes[r.Code] = true
 	}
@@ -140,8 +139,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// outcome counts the changes that break each class, and lists those that break
-// the wire.
+// outcome returns the numbers of changes that break each class, and the changes that break the
+// wire.
 func outcome(changes []Change) (counts string, wire []string) {
 	n := map[string]int{}
 	for _, c := range changes {
@@ -155,8 +154,8 @@ func outcome(changes []Change) (counts string, wire []string) {
 	return fmt.Sprintf("of %d: wire %d, source %d, extension %d", len(changes), n["wire"], n["source"], n["extension"]), wire
 }
 
-// TestCorpusPairs compares real states of one protocol from different hands.
-// shown are changes that must be among those found.
+// TestCorpusPairs compares files for the same protocol from different projects. shown lists
+// changes that must be among those found.
 func TestCorpusPairs(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "x")
 	tests := []struct {
@@ -170,15 +169,15 @@ func TestCorpusPairs(t *testing.T) {
 			[]string{"obob procedure-removed program SM_PROG SM_VERS SM_NOTIFY"},
 		},
 		{"rpcsvc-proto/nlm_prot.x", "nfs-utils/nlm_prot.x", "of 0: wire 0, source 0, extension 0", nil, nil},
-		{ // mount version 3 beside 1 and 2: nothing that is there changes, Go names included
+		{ // mount version 3 added to 1 and 2; nothing else changes, not even Go names
 			"rpcsvc-proto/mount.x", "nfs-utils/mount.x", "of 8: wire 0, source 0, extension 0", nil,
 			[]string{"oooo version-added program MOUNTPROG MOUNTVERS_NFSV3"},
 		},
-		{ // a status enum that got another name, and program version 2
+		{ // a renamed status enum, and program version 2
 			"rpcsvc-proto/rquota.x", "nfs-ganesha/rquota.x", "of 9: wire 0, source 1, extension 0", nil,
 			[]string{"oboo declaration-renamed enum qr_status"},
 		},
-		{ // NFS version 2 by other names, and version 3 beside it
+		{ // NFS version 2 with other names, and version 3 added
 			"rpcsvc-proto/nfs_prot.x", "nfs-ganesha/nfs23.x", "of 212: wire 0, source 61, extension 0", nil,
 			[]string{"oboo declaration-renamed struct fattr2", "oooo version-added program NFS_PROGRAM NFS_V3"},
 		},
@@ -186,7 +185,7 @@ func TestCorpusPairs(t *testing.T) {
 			"linux/nlm3.x", "linux/nlm4.x", "of 39: wire 0, source 21, extension 1", nil,
 			[]string{"obob version-removed program NLM4_PROG NLM_VERS", "oooo version-added program NLM4_PROG NLM4_VERS"},
 		},
-		{ // names in small letters, a process as a number without sign
+		{ // names in lower case, and an unsigned process number
 			"nfs-ganesha/nlm4.x", "glusterfs/nlm4-xdr.x", "of 37: wire 0, source 35, extension 3", nil,
 			[]string{"oboo field-renamed struct nlm4_testres.stat", "obpp type-values struct nlm4_lock.svid", "oboo type-source struct nlm4_lock.l_len"},
 		},
@@ -209,10 +208,9 @@ func TestCorpusPairs(t *testing.T) {
 	}
 }
 
-// TestRPCRDMA compares RPC-over-RDMA version 1 as first written with that of RFC
-// 8166, which had to leave the wire alone: but for errors, which lost the
-// reserve of other codes that the sidecar kept open. Without the sidecar all Go
-// names are others.
+// TestRPCRDMA compares RPC-over-RDMA version 1 of its first draft with that of RFC 8166, which had
+// to keep the encoding. Only errors differ: RFC 8166 has no default arm for other error codes, and
+// here no sidecar that makes the enum open. Without the sidecar, all Go names differ too.
 func TestRPCRDMA(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	old := compileFile(t, "../../../../spec/x/rpcrdma1/rpcrdma1.x", sema.Options{})
@@ -250,8 +248,8 @@ func extracted(t *testing.T, document string) string {
 	return file
 }
 
-// TestRevisions compares minor versions of NFSv4 as their RFCs print them: each
-// was to leave the wire of the one before alone.
+// TestRevisions compares the minor versions of NFSv4 in their RFCs. Each had to keep the encoding
+// of the one before.
 func TestRevisions(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	var states []State

@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// noPlace is the place of what is not there.
-var noPlace source.Span
+// noSpan is the position, in one version, of something that only the other one has.
+var noSpan source.Span
 
-// decl compares two states of one declaration.
+// decl compares two versions of a declaration.
 func (c *comparer) decl(old, new *ir.Decl) {
 	where := path(new)
 	if old.Kind != new.Kind {
 		n := len(c.out)
 		c.form(where, refTo(old), refTo(new), false)
 		for i := range c.out[n:] {
-			if e := &c.out[n+i]; e.Path == where { // both have one name: say what they are
-				e.Message = fmt.Sprintf("%s was %s", declared(new), declared(old))
+			if e := &c.out[n+i]; e.Path == where { // both have the same name: add the kinds
+				e.Message = fmt.Sprintf("%s changed to %s", declared(old), declared(new))
 			}
 		}
 		return
@@ -49,11 +49,12 @@ func (c *comparer) constant(where string, old, new *ir.Decl) {
 	if c.oldUses[old.Name] || c.newUses[new.Name] {
 		rule = ConstBound
 	}
-	c.add(rule, where, old.Pos, new.Pos, "%s was %s, is %s", where, decimal(old.Value), decimal(new.Value))
+	c.add(rule, where, old.Pos, new.Pos, "%s changed from %s to %s", where, old.Value.Decimal(), new.Value.Decimal())
 }
 
-// fields compares structs, or the arguments of a procedure: first what kept
-// its name and place, then between those what was renamed, added or removed.
+// fields compares the fields of structs, or the arguments of procedures. Fields that kept
+// their name and order are compared with each other; what lies between two of them was
+// renamed, added or removed.
 func (c *comparer) fields(where string, old, new []*ir.Field) {
 	if c.unmoved(old, new) {
 		for i, f := range old {
@@ -61,7 +62,7 @@ func (c *comparer) fields(where string, old, new []*ir.Field) {
 		}
 		return
 	}
-	if p, q := window(old, new); c.regrouped(old[p:len(old)-q], new[p:len(new)-q]) {
+	if p, q := unchangedEnds(old, new); c.regrouped(old[p:len(old)-q], new[p:len(new)-q]) {
 		if p > 0 {
 			c.fields(where, old[:p], new[:p])
 		}
@@ -72,7 +73,7 @@ func (c *comparer) fields(where string, old, new []*ir.Field) {
 		return
 	}
 	inNew, inOld := fieldNames(new), fieldNames(old)
-	kept := common(old, new)
+	kept := commonNames(old, new)
 	i, j := 0, 0
 	for _, k := range append(kept, [2]int{len(old), len(new)}) {
 		c.gap(where, old[i:k[0]], new[j:k[1]], inOld, inNew)
@@ -92,10 +93,10 @@ func fieldNames(fields []*ir.Field) map[string]*ir.Field {
 	return out
 }
 
-// gap compares what stands between two fields that kept name and place. inOld
-// and inNew find those that went elsewhere.
+// gap compares the fields between two that kept their name and order. inOld and inNew have
+// all fields of each version by name, and so those that moved.
 func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[string]*ir.Field) {
-	if stayed(old, inNew) && stayed(new, inOld) && c.regrouped(old, new) {
+	if noneNamed(old, inNew) && noneNamed(new, inOld) && c.regrouped(old, new) {
 		c.regroup(where, old, new)
 		return
 	}
@@ -103,7 +104,7 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 	var added []*ir.Field
 	for _, f := range old {
 		if inNew[f.Name] != nil {
-			continue // reported where it is now
+			continue // reported at its new position
 		}
 		k := j
 		for k < len(new) && (inOld[new[k].Name] != nil || !c.twins(f.Type, new[k].Type) && !c.wire.same(f.Type, new[k].Type)) {
@@ -113,28 +114,27 @@ func (c *comparer) gap(where string, old, new []*ir.Field, inOld, inNew map[stri
 			tries++
 		}
 		if k == len(new) {
-			c.add(FieldRemoved, where+"."+f.Name, f.Pos, noPlace, "field %s of %s is gone", f.Name, where)
+			c.add(FieldRemoved, where+"."+f.Name, f.Pos, noSpan, "field %s of %s was removed", f.Name, where)
 			continue
 		}
 		g := new[k]
 		added = append(added, new[j:k]...)
 		j = k + 1
-		c.add(FieldRenamed, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s was called %s", g.Name, where, f.Name)
+		c.add(FieldRenamed, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s was renamed from %s", g.Name, where, f.Name)
 		c.types(where+"."+g.Name, f.Type, g.Type, false)
 	}
 	for _, g := range append(added, new[j:]...) {
 		if f := inOld[g.Name]; f != nil {
-			c.add(FieldMoved, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s stands in another place", g.Name, where)
+			c.add(FieldMoved, where+"."+g.Name, f.Pos, g.Pos, "field %s of %s was moved", g.Name, where)
 			c.types(where+"."+g.Name, f.Type, g.Type, false)
 			continue
 		}
-		c.add(FieldAdded, where+"."+g.Name, noPlace, g.Pos, "field %s of %s is new", g.Name, where)
+		c.add(FieldAdded, where+"."+g.Name, noSpan, g.Pos, "field %s of %s was added", g.Name, where)
 	}
 }
 
-// stayed reports whether none of some fields stands elsewhere in the other
-// state.
-func stayed(fields []*ir.Field, other map[string]*ir.Field) bool {
+// noneNamed reports whether the other version has no field with the name of one of fields.
+func noneNamed(fields []*ir.Field, other map[string]*ir.Field) bool {
 	for _, f := range fields {
 		if other[f.Name] != nil {
 			return false
@@ -143,8 +143,8 @@ func stayed(fields []*ir.Field, other map[string]*ir.Field) bool {
 	return true
 }
 
-// unmoved reports whether fields have the same names in the same places, and
-// types of the same form as far as can be seen at once.
+// unmoved reports whether two lists of fields have the same names in the same order, and
+// types that are of the same kind and length or versions of one declaration.
 func (c *comparer) unmoved(old, new []*ir.Field) bool {
 	if len(old) != len(new) {
 		return false
@@ -161,9 +161,9 @@ func (c *comparer) unmoved(old, new []*ir.Field) bool {
 	return true
 }
 
-// window returns how many fields at both ends have the same name and extent in
-// two states of a struct: what was regrouped stands between.
-func window(old, new []*ir.Field) (before, after int) {
+// unchangedEnds returns how many fields at the start and at the end have the same name and
+// number of items in two versions of a struct. Regrouped fields lie between them.
+func unchangedEnds(old, new []*ir.Field) (before, after int) {
 	n := min(len(old), len(new))
 	for before < n && alike(old[before], new[before]) {
 		before++
@@ -174,7 +174,7 @@ func window(old, new []*ir.Field) (before, after int) {
 	return before, after
 }
 
-// alike reports whether two fields have one name and as many items.
+// alike reports whether two fields have the same name and the same number of items.
 func alike(f, g *ir.Field) bool {
 	if f.Name != g.Name {
 		return false
@@ -192,8 +192,8 @@ func alike(f, g *ir.Field) bool {
 	return true
 }
 
-// regrouped reports whether fields were put into a struct or an array, or taken
-// out of one: they are sent as before, though not one by one.
+// regrouped reports whether fields were moved into a struct or an array, or out of one:
+// together they have the same encoding, but not each by itself.
 func (c *comparer) regrouped(old, new []*ir.Field) bool {
 	if len(old) == 0 || len(new) == 0 {
 		return false
@@ -208,16 +208,18 @@ func (c *comparer) regrouped(old, new []*ir.Field) bool {
 	return c.wire.sameFields(old, new)
 }
 
+// regroup reports that fields were regrouped.
 func (c *comparer) regroup(where string, old, new []*ir.Field) {
-	c.add(FieldsRegrouped, where+"."+new[0].Name, stretch(old), stretch(new), "%s of %s is sent as %s was", names(new), where, names(old))
+	c.add(FieldsRegrouped, where+"."+new[0].Name, fieldsSpan(old), fieldsSpan(new),
+		"%s of %s has the same encoding as %s before", names(new), where, names(old))
 }
 
-// stretch is the place of fields that follow each other.
-func stretch(fields []*ir.Field) source.Span {
+// fieldsSpan returns the span from the first field to the last.
+func fieldsSpan(fields []*ir.Field) source.Span {
 	return fields[0].Pos.To(fields[len(fields)-1].Pos)
 }
 
-// names lists fields for people.
+// names returns the names of fields, separated by commas.
 func names(fields []*ir.Field) string {
 	var out []string
 	for _, f := range fields {
@@ -226,12 +228,12 @@ func names(fields []*ir.Field) string {
 	return strings.Join(out, ", ")
 }
 
-// maxTable limits the table of common.
+// maxTable limits the size of the table that commonNames fills.
 const maxTable = 1 << 22
 
-// common returns the longest sequence of names that both have in order, as
-// pairs of indexes; beyond maxTable, only the equal beginning.
-func common(a, b []*ir.Field) [][2]int {
+// commonNames returns the longest common subsequence of the fields' names, as pairs of
+// indexes. If the table would exceed maxTable, it returns only the common prefix.
+func commonNames(a, b []*ir.Field) [][2]int {
 	var out [][2]int
 	n := 0
 	for n < len(a) && n < len(b) && a[n].Name == b[n].Name {
@@ -267,7 +269,7 @@ func common(a, b []*ir.Field) [][2]int {
 	return out
 }
 
-// codes compares what the code points of the two sidecars carry.
+// codes compares the code points of the two sidecars and the types that they carry.
 func (c *comparer) codes(old, new *ir.Bind) {
 	type key struct {
 		space string
@@ -304,15 +306,17 @@ func (c *comparer) codes(old, new *ir.Bind) {
 		was, is := table[k].was, table[k].is
 		switch {
 		case was == nil:
-			c.add(CodeAdded, is.Space+" "+is.Const, noPlace, is.Pos, "%s %s (%d) is new", is.Space, is.Const, k.value)
+			c.add(CodeAdded, is.Space+" "+is.Const, noSpan, is.Pos, "%s %s (%d) was added", is.Space, is.Const, k.value)
 		case is == nil:
-			c.add(CodeRemoved, was.Space+" "+was.Const, was.Pos, noPlace, "%s %s (%d) is gone", was.Space, was.Const, k.value)
+			c.add(CodeRemoved, was.Space+" "+was.Const, was.Pos, noSpan, "%s %s (%d) was removed", was.Space, was.Const, k.value)
 		case !c.sameCarried(was.Decl, is.Decl) && c.twin[was.Decl] != is.Decl:
-			c.add(CodeType, is.Space+" "+is.Const, was.Pos, is.Pos, "%s %s (%d) carried %s, carries %s", is.Space, is.Const, k.value, carried(was), carried(is))
+			c.add(CodeType, is.Space+" "+is.Const, was.Pos, is.Pos, "type of %s %s (%d) changed from %s to %s", is.Space, is.Const, k.value, carried(was), carried(is))
 		}
 	}
 }
 
+// sameCarried reports whether two code points carry types with the same encoding. nil
+// stands for void.
 func (c *comparer) sameCarried(a, b *ir.Decl) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -320,9 +324,10 @@ func (c *comparer) sameCarried(a, b *ir.Decl) bool {
 	return c.wire.sameDecl(a, b)
 }
 
+// carried returns the name of the type that a code point carries.
 func carried(p *ir.CodePoint) string {
 	if p.Decl == nil {
-		return "nothing"
+		return "void"
 	}
 	return p.Decl.Name
 }

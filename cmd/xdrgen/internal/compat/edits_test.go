@@ -1,7 +1,7 @@
 package compat
 
-// edit is a change of a text and what it does: the verdicts on wire, source,
-// old reads new and new reads old (o ok, p partly, b breaks), rule and path.
+// edit is a change of a text with its effects: the verdicts on wire, source, old reads new and
+// new reads old (o ok, p partly, b breaks), the rule and the path.
 type edit struct {
 	name, old, new string
 	want           []string
@@ -19,9 +19,9 @@ func typeEdits() []edit {
 		{"struct added", ab, ab + "struct t { int x; };\n", []string{"oooo declaration-added struct t"}},
 		{"message removed", ab + "struct t { hyper x; };\n", ab, []string{"obob message-removed struct t"}},
 		{"type removed", ab + "typedef hyper x;\n", ab, []string{"oboo declaration-removed typedef x"}},
-		{"Go name by the sidecar", ab, ab + "---\nrename s.a First\n", []string{"oboo go-name-changed s.a"}},
+		{"Go name changed in the sidecar", ab, ab + "---\nrename s.a First\n", []string{"oboo go-name-changed s.a"}},
 		{
-			"Go names by what is declared beside", "enum k { ERR_A = 0, ERR_B = 1 };\n", "enum k { ERR_A = 0, ERR_B = 1, FIN = 2 };\n",
+			"Go names changed by another declaration", "enum k { ERR_A = 0, ERR_B = 1 };\n", "enum k { ERR_A = 0, ERR_B = 1, FIN = 2 };\n",
 			[]string{"oboo go-name-changed k.ERR_A", "oboo go-name-changed k.ERR_B", "oopo member-added enum k.FIN"},
 		},
 		{"struct renamed", ab, "struct z { int a; int b; };\n", []string{"oboo declaration-renamed struct z"}},
@@ -30,7 +30,7 @@ func typeEdits() []edit {
 			[]string{"oboo declaration-renamed struct z"},
 		},
 		{
-			"struct renamed, a type within changed", "struct in { string a<4>; };\nstruct pay_op { in to; int sum; };\nstruct m { pay_op p; };\n",
+			"struct renamed, a type inside it changed", "struct in { string a<4>; };\nstruct pay_op { in to; int sum; };\nstruct m { pay_op p; };\n",
 			"struct in { string a<8>; };\nstruct payment { in to; int sum; };\nstruct m { payment p; };\n",
 			[]string{"oopo bound-raised struct in.a", "oboo declaration-renamed struct payment"},
 		},
@@ -52,11 +52,11 @@ func typeEdits() []edit {
 			[]string{"oboo declaration-renamed struct entry", "oopo bound-raised struct entry.b"},
 		},
 		{
-			"another struct in its place", "struct a { int x; };\nstruct m { a v; };\n", "struct b { hyper y; };\nstruct m { b v; };\n",
+			"another struct in the same place", "struct a { int x; };\nstruct m { a v; };\n", "struct b { hyper y; };\nstruct m { b v; };\n",
 			[]string{"oooo declaration-added struct b", "bbbb type-wire struct m.v", "oboo declaration-removed struct a"},
 		},
 		{
-			"the likelier of two", "typedef opaque name<>;\n", "typedef opaque blob<>;\ntypedef opaque name2<>;\n",
+			"the more similar of two", "typedef opaque name<>;\n", "typedef opaque blob<>;\ntypedef opaque name2<>;\n",
 			[]string{"oooo declaration-added typedef blob", "oboo declaration-renamed typedef name2"},
 		},
 		{"constant sent", "const C = 1;\n", "const C = 2;\n", []string{"bobb constant-value const C"}},
@@ -72,7 +72,7 @@ func typeEdits() []edit {
 		{"constant renamed", "const LIMIT = 7;\n", "const LIMITS = 7;\n", []string{"oboo declaration-renamed const LIMITS"}},
 		{"constant replaced", "const LIMIT = 7;\n", "const DAYS = 7;\n", []string{"oooo declaration-added const DAYS", "oboo declaration-removed const LIMIT"}},
 		{
-			"another type of the same form", "typedef int colour;\n", "typedef int weight;\n",
+			"another type with the same encoding", "typedef int colour;\n", "typedef int weight;\n",
 			[]string{"oooo declaration-added typedef weight", "oboo declaration-removed typedef colour"},
 		},
 
@@ -110,7 +110,7 @@ func typeEdits() []edit {
 			[]string{"oboo declaration-renamed struct x"},
 		},
 		{
-			"a bound that both write differently", "const N = 4;\nstruct s { opaque a<N>; };\n", "const M = 4;\nconst N = M;\nstruct s { opaque a<4>; };\n",
+			"a bound written differently", "const N = 4;\nstruct s { opaque a<N>; };\n", "const M = 4;\nconst N = M;\nstruct s { opaque a<4>; };\n",
 			[]string{"oooo declaration-added const M"},
 		},
 
@@ -157,14 +157,14 @@ func typeEdits() []edit {
 		{"list to optional data in two steps", "struct l { int v; l *next; };\n", "struct l { int v; struct { int v; l *next; } next<1>; };\n", []string{
 			"oboo type-source struct l.next",
 		}},
-		{"list to array of more", "struct l { int v; l *next; };\n", "struct l { int v; l next<2>; };\n", []string{
+		{"list to array of several", "struct l { int v; l *next; };\n", "struct l { int v; l next<2>; };\n", []string{
 			"oboo type-source struct l.next", "oopo bound-raised struct l.next",
 		}},
 		{"array to fields", "struct s { int a[2]; };\n", "struct s { int a; int b; };\n", []string{"oboo fields-regrouped struct s.a"}},
 		{"array to fields among others", "struct s { string n<4>; hyper a[3]; int z; };\n", "struct s { string n<8>; hyper a; hyper a2[2]; int z; };\n", []string{
 			"oopo bound-raised struct s.n", "oboo fields-regrouped struct s.a",
 		}},
-		{"arrays that share their elements otherwise", "struct s { int a[2]; int b; hyper c; };\n", "struct s { int a; int b[2]; hyper c; };\n", []string{"oboo fields-regrouped struct s.a"}},
+		{"arrays that divide the elements differently", "struct s { int a[2]; int b; hyper c; };\n", "struct s { int a; int b[2]; hyper c; };\n", []string{"oboo fields-regrouped struct s.a"}},
 		{"array to fewer fields", "struct s { int a[3]; };\n", "struct s { int a; int b; };\n", []string{
 			"bbbb type-wire struct s.a", "bobb field-added struct s.b",
 		}},
@@ -174,13 +174,13 @@ func typeEdits() []edit {
 		{"arrays of arrays", "typedef int row[2];\ntypedef row m[3];\n", "typedef int row[2];\ntypedef int m[6];\n", []string{"oboo type-source typedef m"}},
 		{"array to struct", "typedef int m[2];\nstruct s { m a; };\n", "struct m { int x; int y; };\nstruct s { m a; };\n", []string{"oboo type-source struct m"}},
 		{"array of one", "typedef string n<4>;\nstruct s { n a[1]; };\n", "typedef string n<4>;\nstruct s { n a; };\n", []string{"oboo type-source struct s.a"}},
-		{"opaque data in two", "struct s { opaque a[8]; };\n", "struct s { opaque a[4]; opaque b[4]; };\n", []string{"oboo fields-regrouped struct s.a"}},
-		{"opaque data in two that are padded", "struct s { opaque a[8]; };\n", "struct s { opaque a[5]; opaque b[3]; };\n", []string{
+		{"opaque data split in two", "struct s { opaque a[8]; };\n", "struct s { opaque a[4]; opaque b[4]; };\n", []string{"oboo fields-regrouped struct s.a"}},
+		{"opaque data split in two with padding", "struct s { opaque a[8]; };\n", "struct s { opaque a[5]; opaque b[3]; };\n", []string{
 			"bbbb length-changed struct s.a", "bobb field-added struct s.b",
 		}},
-		{"array of strings too long to lay out", "typedef string n<3>;\nstruct s { n a[9999]; };\n", "typedef string n<3>;\nstruct s { n b[9999]; };\n", []string{"oboo field-renamed struct s.b"}},
+		{"array of strings too long to flatten", "typedef string n<3>;\nstruct s { n a[9999]; };\n", "typedef string n<3>;\nstruct s { n b[9999]; };\n", []string{"oboo field-renamed struct s.b"}},
 		{
-			"other struct, same form", "struct a { int x; };\nstruct b { int y; };\nstruct s { a v; };\n", "struct a { int x; };\nstruct b { int y; };\nstruct s { b v; };\n",
+			"another struct with the same encoding", "struct a { int x; };\nstruct b { int y; };\nstruct s { a v; };\n", "struct a { int x; };\nstruct b { int y; };\nstruct s { b v; };\n",
 			[]string{"oboo type-source struct s.v"},
 		},
 		{"fixed length", "typedef opaque v[8];\n", "typedef opaque v[16];\n", []string{"bbbb length-changed typedef v"}},
@@ -210,11 +210,11 @@ func typeEdits() []edit {
 			[]string{"oopo member-added enum e.B", "oopo member-limit enum e.E_LAST"},
 		},
 		{
-			"last member among others", "enum e { A_LAST = 0, B = 1 };\n", "enum e { B = 1, A_LAST = 2 };\n",
+			"limit member among others", "enum e { A_LAST = 0, B = 1 };\n", "enum e { B = 1, A_LAST = 2 };\n",
 			[]string{"bobb member-value enum e.A_LAST"},
 		},
 		{
-			"enum gone where it was used", "enum e { A = 0 };\nstruct s { e x; };\n", "struct s { int x; };\n",
+			"enum removed where it was used", "enum e { A = 0 };\nstruct s { e x; };\n", "struct s { int x; };\n",
 			[]string{"obpo type-widened struct s.x", "oboo declaration-removed enum e"},
 		},
 		{"alias", "enum e { A = 0 };\n", "enum e { A = 0, Z = 0 };\n", []string{"oooo member-alias enum e.Z"}},
@@ -273,16 +273,16 @@ func unionEdits() []edit {
 			[]string{"obop default-removed union u.default"},
 		},
 		{
-			"value leaves a void default", "union u switch (int d) { case 0: int a; default: void; };\n",
+			"value removed from a void default", "union u switch (int d) { case 0: int a; default: void; };\n",
 			"union u switch (int d) { case 0: int a; case 1: int b; default: void; };\n",
 			[]string{"bbbb void-changed union u.case 1"},
 		},
 		{
-			"value leaves a default, void too", "union u switch (int d) { case 0: int a; default: void; };\n",
+			"void value removed from a void default", "union u switch (int d) { case 0: int a; default: void; };\n",
 			"union u switch (int d) { case 0: int a; case 1: void; default: void; };\n", nil,
 		},
 		{
-			"stacked cases taken apart", "union u switch (int d) { case 0: case 1: int a; default: void; };\n",
+			"shared arm split", "union u switch (int d) { case 0: case 1: int a; default: void; };\n",
 			"union u switch (int d) { case 0: int a; case 1: int b; default: void; };\n",
 			[]string{"oboo arm-renamed union u.b"},
 		},

@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// enum compares two states of an enum: members by name, then numbers.
+// enum compares two versions of an enum: members by name, then by number.
 func (c *comparer) enum(where string, old, new *ir.Decl) {
 	switch {
 	case new.Open && !old.Open:
-		c.add(EnumOpened, where, old.Pos, new.Pos, "%s takes any number now", where)
+		c.add(EnumOpened, where, old.Pos, new.Pos, "%s now accepts any number", where)
 	case old.Open && !new.Open:
-		c.add(EnumClosed, where, old.Pos, new.Pos, "%s takes its members only now", where)
+		c.add(EnumClosed, where, old.Pos, new.Pos, "%s now accepts only its members", where)
 	}
 	byName, byValue := map[string]*ir.Member{}, map[int32][]*ir.Member{}
 	for _, m := range old.Members {
@@ -30,9 +30,9 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 			switch {
 			case was.Value == m.Value:
 			case isLimit(old, was) && isLimit(new, m) && m.Value > was.Value:
-				c.add(MemberLimit, at, was.Pos, m.Pos, "%s was %d, is %d", m.Name, was.Value, m.Value)
+				c.add(MemberLimit, at, was.Pos, m.Pos, "%s changed from %d to %d", m.Name, was.Value, m.Value)
 			default:
-				c.add(MemberValue, at, was.Pos, m.Pos, "%s was %d, is %d", m.Name, was.Value, m.Value)
+				c.add(MemberValue, at, was.Pos, m.Pos, "%s changed from %d to %d", m.Name, was.Value, m.Value)
 			}
 			continue
 		}
@@ -46,13 +46,13 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 		switch {
 		case was != nil:
 			renamed[was] = true
-			c.add(MemberRenamed, at, was.Pos, m.Pos, "%s (%d) was called %s", m.Name, m.Value, was.Name)
+			c.add(MemberRenamed, at, was.Pos, m.Pos, "%s (%d) was renamed from %s", m.Name, m.Value, was.Name)
 		case len(byValue[m.Value]) > 0 && !(len(byValue[m.Value]) == 1 && isLimit(old, byValue[m.Value][0])):
-			c.add(MemberAlias, at, byValue[m.Value][0].Pos, m.Pos, "%s has the number of %s (%d)", m.Name, byValue[m.Value][0].Name, m.Value)
+			c.add(MemberAlias, at, byValue[m.Value][0].Pos, m.Pos, "%s was added with the number of %s (%d)", m.Name, byValue[m.Value][0].Name, m.Value)
 		case old.Open && new.Open:
-			c.add(MemberAddedOpen, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
+			c.add(MemberAddedOpen, at, noSpan, m.Pos, "%s (%d) was added", m.Name, m.Value)
 		default:
-			c.add(MemberAdded, at, noPlace, m.Pos, "%s (%d) is new", m.Name, m.Value)
+			c.add(MemberAdded, at, noSpan, m.Pos, "%s (%d) was added", m.Name, m.Value)
 		}
 	}
 	for _, m := range old.Members {
@@ -66,19 +66,19 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 		case old.Open && new.Open:
 			rule = MemberRemovedOpen
 		}
-		c.add(rule, where+"."+m.Name, m.Pos, noPlace, "%s (%d) is gone", m.Name, m.Value)
+		c.add(rule, where+"."+m.Name, m.Pos, noSpan, "%s (%d) was removed", m.Name, m.Value)
 	}
 }
 
-// isLimit reports whether a member marks the end of its enum's numbers: it says
-// so, and no other is as large.
+// isLimit reports whether a member marks the end of its enum's numbers: its name says so,
+// and it is larger than all others.
 func isLimit(enum *ir.Decl, m *ir.Member) bool {
 	words := strings.Split(strings.ToUpper(m.Name), "_")
-	said := words[0] == "NUM" || words[0] == "MAX"
+	named := words[0] == "NUM" || words[0] == "MAX"
 	for _, w := range words[len(words)/2:] {
 		switch w {
 		case "LAST", "MAX", "NUM", "COUNT", "END", "LIMIT", "MAXVALUE", "SENTINEL":
-			said = true
+			named = true
 		}
 	}
 	for _, o := range enum.Members {
@@ -86,5 +86,5 @@ func isLimit(enum *ir.Decl, m *ir.Member) bool {
 			return false
 		}
 	}
-	return said && len(enum.Members) > 1
+	return named && len(enum.Members) > 1
 }

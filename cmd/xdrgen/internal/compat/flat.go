@@ -6,39 +6,40 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// maxItems limits how far a type is laid out flat; longer ones are held to
-// differ unless they are the same declaration.
+// maxItems limits the items of a flattened type. Longer types count as different unless they
+// are versions of one declaration.
 const maxItems = 4096
 
-// item is one type n times in a row. It is no struct and no typedef.
+// item is n values of one type in a row. The type is not a struct and not a typedef.
 type item struct {
 	t *ir.Type
 	n uint64
 }
 
-// flat returns the items that a value of t consists of, the same for all ways
-// to write them: typedefs are followed, structs (RFC 4506 §4.14: its fields and
-// nothing else) and arrays of fixed length (§4.12: its elements and nothing
-// else) are laid out, opaque data of fixed length (§4.9) goes by four bytes.
+// flat returns the items that a value of t consists of, in a form that does not depend on how
+// the type is written. It follows typedefs, replaces structs by their fields
+// (RFC 4506 §4.14) and fixed-length arrays by their elements (§4.12), and splits fixed-length
+// opaque data (§4.9) into words. It reports false if there are more than maxItems steps.
 func flat(t *ir.Type) ([]item, bool) {
 	f := flattener{left: maxItems}
 	f.add(t)
 	return f.out, f.left > 0
 }
 
-// flatFields is flat for fields that follow each other.
+// flatFields is flat for a list of fields.
 func flatFields(fields []*ir.Field) ([]item, bool) {
 	f := flattener{left: maxItems}
 	f.fields(fields)
 	return f.out, f.left > 0
 }
 
+// flattener is the state of one flat.
 type flattener struct {
 	out  []item
-	left int // steps
+	left int // steps that remain
 }
 
-// quad is a word of opaque data.
+// quad is a word of opaque data: four bytes.
 var quad = &ir.Type{Kind: ir.FixedOpaque, Len: 4}
 
 func (f *flattener) add(t *ir.Type) {
@@ -70,8 +71,7 @@ func (f *flattener) fields(fields []*ir.Field) {
 	}
 }
 
-// array adds the elements of an array of fixed length; the array itself where
-// there are too many of them.
+// array adds the elements of a fixed-length array, or the array itself if they are too many.
 func (f *flattener) array(t *ir.Type) {
 	if t.Len == 0 {
 		return
@@ -79,7 +79,7 @@ func (f *flattener) array(t *ir.Type) {
 	elem := flattener{left: f.left}
 	elem.add(t.Elem)
 	f.left = elem.left
-	if len(elem.out) == 1 && runs(elem.out[0].t) {
+	if len(elem.out) == 1 && countable(elem.out[0].t) {
 		if high, n := bits.Mul64(elem.out[0].n, t.Len); high == 0 {
 			f.emit(elem.out[0].t, n)
 			return
@@ -97,12 +97,12 @@ func (f *flattener) array(t *ir.Type) {
 	}
 }
 
-// emit adds a type n times.
+// emit adds n values of a type.
 func (f *flattener) emit(t *ir.Type, n uint64) {
 	if n == 0 {
 		return
 	}
-	if last := len(f.out) - 1; last >= 0 && runs(t) && f.out[last].t.Kind == t.Kind && runs(f.out[last].t) {
+	if last := len(f.out) - 1; last >= 0 && countable(t) && f.out[last].t.Kind == t.Kind && countable(f.out[last].t) {
 		if sum, carry := bits.Add64(f.out[last].n, n, 0); carry == 0 {
 			f.out[last].n = sum
 			return
@@ -111,8 +111,8 @@ func (f *flattener) emit(t *ir.Type, n uint64) {
 	f.out = append(f.out, item{t, n})
 }
 
-// runs reports whether a type is the same wherever its kind is, so that its
-// items are counted.
-func runs(t *ir.Type) bool {
+// countable reports whether all types of t's kind are equal, so that several in a row can be
+// one item.
+func countable(t *ir.Type) bool {
 	return t.Kind >= ir.Bool && t.Kind <= ir.Quad || t.Kind == ir.FixedOpaque && t.Len == 4
 }

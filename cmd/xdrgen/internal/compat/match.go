@@ -7,22 +7,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
+// pair is the two versions of a declaration.
 type pair struct{ old, new *ir.Decl }
 
-// maxGuesses limits how many pairs of names are tried for a rename.
+// maxGuesses limits how many pairs are tried when looking for renames.
 const maxGuesses = 1 << 16
 
-// isType tells declarations of types from constants and programs.
+// isType reports whether a declaration declares a type, and not a constant or a program.
 func isType(d *ir.Decl) bool { return d.Kind != ir.Const && d.Kind != ir.Program }
 
-// sameSort reports whether two declarations can be states of one: both types,
-// both constants or both programs.
+// sameSort reports whether two declarations can be versions of one: both are types, both
+// constants or both programs.
 func sameSort(a, b *ir.Decl) bool {
 	return a.Kind == b.Kind || isType(a) && isType(b)
 }
 
-// match pairs declarations: by name, then what is left by its form; those it
-// reports as renamed.
+// match pairs declarations by name. It pairs the others by their encoding and the similarity
+// of their names, and reports these as renamed.
 func (c *comparer) match(old, new []*ir.Decl) []pair {
 	byName := make(map[string]*ir.Decl, len(new))
 	for _, d := range new {
@@ -45,7 +46,7 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 			continue
 		}
 		var best *ir.Decl
-		most := 0
+		score := 0
 		for _, n := range left {
 			if c.found[n] {
 				continue
@@ -53,8 +54,8 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 			if guesses++; guesses > maxGuesses {
 				break
 			}
-			if like := likeness(d, n); like > most && c.sameForm(d, n) {
-				best, most = n, like
+			if s := similarity(d, n); s > score && c.sameButName(d, n) {
+				best, score = n, s
 			}
 		}
 		if best != nil {
@@ -65,12 +66,12 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 	return pairs
 }
 
-// adopt pairs two declarations that are left, where the new one stands at a
-// place of the old one and they have enough in common: it got another name and
-// other contents at once.
-func (c *comparer) adopt(a, b *ir.Type) bool {
+// pairInPlace pairs two unmatched declarations that are used in the same place and are
+// similar enough: the declaration changed its name and its contents at once. It reports
+// whether it did.
+func (c *comparer) pairInPlace(a, b *ir.Type) bool {
 	if a.Ref == nil || b.Ref == nil || a.Kind != b.Kind || a.Ref.Kind != b.Ref.Kind ||
-		c.twin[a.Ref] != nil || c.found[b.Ref] || likeness(a.Ref, b.Ref) == 0 {
+		c.twin[a.Ref] != nil || c.found[b.Ref] || similarity(a.Ref, b.Ref) == 0 {
 		return false
 	}
 	c.twin[a.Ref], c.found[b.Ref] = b.Ref, true
@@ -79,35 +80,36 @@ func (c *comparer) adopt(a, b *ir.Type) bool {
 	return true
 }
 
+// renamed reports that a declaration was renamed.
 func (c *comparer) renamed(old, new *ir.Decl) {
 	if !old.Anon || !new.Anon {
-		c.add(DeclRenamed, path(new), old.Pos, new.Pos, "%s was called %s", path(new), old.Name)
+		c.add(DeclRenamed, path(new), old.Pos, new.Pos, "%s was renamed from %s", path(new), old.Name)
 	}
 }
 
-// alone reports the declarations without a twin.
-func (c *comparer) alone(old, new []*ir.Decl) {
+// unmatched reports the declarations that exist in one version only.
+func (c *comparer) unmatched(old, new []*ir.Decl) {
 	messages := roots(old)
 	for _, d := range old {
 		switch {
 		case c.twin[d] != nil:
 		case d.Kind == ir.Program:
-			c.add(ProgramRemoved, path(d), d.Pos, noPlace, "%s (%d) is gone", path(d), d.Program.Number)
+			c.add(ProgramRemoved, path(d), d.Pos, noSpan, "%s (%d) was removed", path(d), d.Program.Number)
 		case messages[d]:
-			c.add(MessageRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
+			c.add(MessageRemoved, path(d), d.Pos, noSpan, "%s was removed", path(d))
 		case !d.Anon:
-			c.add(DeclRemoved, path(d), d.Pos, noPlace, "%s is gone", path(d))
+			c.add(DeclRemoved, path(d), d.Pos, noSpan, "%s was removed", path(d))
 		}
 	}
 	for _, d := range new {
 		if !c.found[d] && !d.Anon {
-			c.add(DeclAdded, path(d), noPlace, d.Pos, "%s is new", path(d))
+			c.add(DeclAdded, path(d), noSpan, d.Pos, "%s was added", path(d))
 		}
 	}
 }
 
-// roots returns the structs and unions that may be messages of their own:
-// nothing refers to them, and there is no program that says what is sent.
+// roots returns the structs and unions that may be messages: nothing refers to them. If there
+// is a program, it declares what is sent, and roots returns nil.
 func roots(decls []*ir.Decl) map[*ir.Decl]bool {
 	out := map[*ir.Decl]bool{}
 	for _, d := range decls {
@@ -128,8 +130,9 @@ func roots(decls []*ir.Decl) map[*ir.Decl]bool {
 	return out
 }
 
-// sameForm reports whether two declarations are the same but for the name.
-func (c *comparer) sameForm(a, b *ir.Decl) bool {
+// sameButName reports whether two declarations have the same encoding or value, so that they may
+// differ only in name.
+func (c *comparer) sameButName(a, b *ir.Decl) bool {
 	if a.Kind != b.Kind {
 		return false
 	}
@@ -142,10 +145,10 @@ func (c *comparer) sameForm(a, b *ir.Decl) bool {
 	return c.wire.sameDecl(a, b)
 }
 
-// likeness says how much speaks for two declarations of one form being states
-// of one: letters that their names share at the ends, and names of parts. 0
-// means too little: neither half of the letters nor half of the parts.
-func likeness(a, b *ir.Decl) int {
+// similarity returns a score for how likely two declarations are versions of one: the letters
+// that their names share at both ends, and the parts with the same name. It is 0 if they
+// share neither half of the letters nor half of the parts.
+func similarity(a, b *ir.Decl) int {
 	n, x, y := 0, strings.ToLower(a.Name), strings.ToLower(b.Name)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
 		n, x, y = n+1, x[1:], y[1:]
@@ -154,7 +157,7 @@ func likeness(a, b *ir.Decl) int {
 		n, x, y = n+1, x[:len(x)-1], y[:len(y)-1]
 	}
 	if a.Kind == ir.Program {
-		return n + 1 // its number is evidence enough
+		return n + 1 // sameButName compares the numbers, which is enough
 	}
 	p, q := parts(a), parts(b)
 	shared := 0
@@ -169,7 +172,7 @@ func likeness(a, b *ir.Decl) int {
 	return n + 8*shared
 }
 
-// parts returns the names within a declaration.
+// parts returns the names of the fields, members and arms of a declaration.
 func parts(d *ir.Decl) []string {
 	var out []string
 	for _, f := range d.Fields {
@@ -186,7 +189,7 @@ func parts(d *ir.Decl) []string {
 	return out
 }
 
-// uses returns the constants that are used as a bound or case.
+// uses returns the names of the constants that are used as a bound or case.
 func uses(decls []*ir.Decl) map[string]bool {
 	out := map[string]bool{}
 	for _, d := range decls {
@@ -206,7 +209,7 @@ func uses(decls []*ir.Decl) map[string]bool {
 	return out
 }
 
-// eachType calls visit with each type that a declaration writes.
+// eachType calls visit with each type written in a declaration.
 func eachType(d *ir.Decl, visit func(*ir.Type)) {
 	walk := func(t *ir.Type) {
 		for ; t != nil; t = t.Elem {

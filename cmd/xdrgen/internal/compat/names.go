@@ -2,7 +2,7 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// names reports Go names that changed though the XDR names did not.
+// names reports declarations whose Go name changed but not their XDR name.
 func (c *comparer) names(old, new []ir.Rename) {
 	was := make(map[string]ir.Rename, len(old))
 	for _, n := range old {
@@ -10,7 +10,7 @@ func (c *comparer) names(old, new []ir.Rename) {
 	}
 	for _, n := range new {
 		if o, ok := was[n.XDR]; ok && o.GoName != n.GoName {
-			c.add(GoNameChanged, n.XDR, o.Pos, n.Pos, "%s is %s in Go, and was %s", n.XDR, n.GoName, o.GoName)
+			c.add(GoNameChanged, n.XDR, o.Pos, n.Pos, "Go name of %s changed from %s to %s", n.XDR, o.GoName, n.GoName)
 		}
 	}
 }

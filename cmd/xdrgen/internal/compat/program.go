@@ -2,49 +2,50 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// program compares two states of a program: versions and procedures by number,
-// then by name (RFC 5531 §8.1).
+// program compares two versions of a program declaration. Its versions and procedures are
+// matched by name, then by number (RFC 5531 §8.1).
 func (c *comparer) program(where string, old, new *ir.Decl) {
 	if old.Program.Number != new.Program.Number {
-		c.add(ProgramNumber, where, old.Pos, new.Pos, "%s had the number %d, has %d", where, old.Program.Number, new.Program.Number)
+		c.add(ProgramNumber, where, old.Pos, new.Pos, "number of %s changed from %d to %d", where, old.Program.Number, new.Program.Number)
 	}
 	key := func(v *ir.Version) (uint32, string) { return v.Number, v.Name }
 	for _, p := range pairUp(old.Program.Versions, new.Program.Versions, key) {
 		a, b := p[0], p[1]
 		switch {
 		case a == nil:
-			c.add(VersionAdded, where+" "+b.Name, noPlace, b.Pos, "version %s (%d) of %s is new", b.Name, b.Number, where)
+			c.add(VersionAdded, where+" "+b.Name, noSpan, b.Pos, "version %s (%d) of %s was added", b.Name, b.Number, where)
 			continue
 		case b == nil:
-			c.add(VersionRemoved, where+" "+a.Name, a.Pos, noPlace, "version %s (%d) of %s is gone", a.Name, a.Number, where)
+			c.add(VersionRemoved, where+" "+a.Name, a.Pos, noSpan, "version %s (%d) of %s was removed", a.Name, a.Number, where)
 			continue
 		case a.Name != b.Name:
-			c.add(VersionRenamed, where+" "+b.Name, a.Pos, b.Pos, "version %s (%d) of %s was called %s", b.Name, b.Number, where, a.Name)
+			c.add(VersionRenamed, where+" "+b.Name, a.Pos, b.Pos, "version %s (%d) of %s was renamed from %s", b.Name, b.Number, where, a.Name)
 		case a.Number != b.Number:
-			c.add(VersionNumber, where+" "+b.Name, a.Pos, b.Pos, "version %s of %s had the number %d, has %d", b.Name, where, a.Number, b.Number)
+			c.add(VersionNumber, where+" "+b.Name, a.Pos, b.Pos, "number of version %s of %s changed from %d to %d", b.Name, where, a.Number, b.Number)
 		}
 		c.procs(where+" "+b.Name, a, b)
 	}
 }
 
+// procs compares the procedures of two versions.
 func (c *comparer) procs(where string, old, new *ir.Version) {
 	key := func(p *ir.Proc) (uint32, string) { return p.Number, p.Name }
 	for _, p := range pairUp(old.Procs, new.Procs, key) {
 		a, b := p[0], p[1]
 		switch {
 		case a == nil:
-			c.add(ProcAdded, where+" "+b.Name, noPlace, b.Pos, "procedure %s (%d) is new", b.Name, b.Number)
+			c.add(ProcAdded, where+" "+b.Name, noSpan, b.Pos, "procedure %s (%d) was added", b.Name, b.Number)
 			continue
 		case b == nil:
-			c.add(ProcRemoved, where+" "+a.Name, a.Pos, noPlace, "procedure %s (%d) is gone", a.Name, a.Number)
+			c.add(ProcRemoved, where+" "+a.Name, a.Pos, noSpan, "procedure %s (%d) was removed", a.Name, a.Number)
 			continue
 		case a.Name != b.Name:
-			c.add(ProcRenamed, where+" "+b.Name, a.Pos, b.Pos, "procedure %s (%d) was called %s", b.Name, b.Number, a.Name)
+			c.add(ProcRenamed, where+" "+b.Name, a.Pos, b.Pos, "procedure %s (%d) was renamed from %s", b.Name, b.Number, a.Name)
 		case a.Number != b.Number:
-			c.add(ProcNumber, where+" "+b.Name, a.Pos, b.Pos, "procedure %s had the number %d, has %d", b.Name, a.Number, b.Number)
+			c.add(ProcNumber, where+" "+b.Name, a.Pos, b.Pos, "number of procedure %s changed from %d to %d", b.Name, a.Number, b.Number)
 		}
 		at := where + " " + b.Name
-		if c.regrouped(a.Args, b.Args) { // the names of arguments are made up and say nothing
+		if c.regrouped(a.Args, b.Args) { // the compiler invents the names of arguments
 			c.regroup(at, a.Args, b.Args)
 		} else {
 			c.fields(at, a.Args, b.Args)
@@ -53,18 +54,17 @@ func (c *comparer) procs(where string, old, new *ir.Version) {
 	}
 }
 
-// result compares results; nil is void.
+// result compares the results of two procedures; nil is void.
 func (c *comparer) result(where string, a, b *ir.Proc) {
 	if (a.Result == nil) == (b.Result == nil) {
 		c.types(where+" result", a.Result, b.Result, false)
 		return
 	}
-	c.add(VoidChanged, where+" result", a.Pos, b.Pos, "result of %s was %s, is %s", b.Name, spell(a.Result), spell(b.Result))
+	c.add(VoidChanged, where+" result", a.Pos, b.Pos, "result of %s changed from %s to %s", b.Name, spell(a.Result), spell(b.Result))
 }
 
-// pairUp pairs the items of two lists: those with the same name and number,
-// then by name, then by number. What is alone has nil beside it. A name that
-// stays wins over a number that does, so that renumbering is seen as such.
+// pairUp pairs the items of two lists by name, then by number. An item without a partner is
+// paired with nil. Names come first, so that a changed number is reported as such.
 func pairUp[T any](old, new []*T, key func(*T) (uint32, string)) [][2]*T {
 	byName, byNumber := map[string]*T{}, map[uint32]*T{}
 	for _, b := range new {

@@ -2,12 +2,12 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// types compares the types of one thing in two states. said tells that the Go
-// type is known to differ and was reported.
+// types compares the types of something in two versions; where names it in messages. said
+// means that a change of its Go type was reported already.
 func (c *comparer) types(where string, old, new *ir.Type, said bool) {
 	if old == nil || new == nil {
 		if old != new {
-			c.add(VoidChanged, where, place(old), place(new), "%s was %s, is %s", where, spell(old), spell(new))
+			c.retyped(VoidChanged, where, old, new)
 		}
 		return
 	}
@@ -17,15 +17,20 @@ func (c *comparer) types(where string, old, new *ir.Type, said bool) {
 	c.form(where, old, new, said)
 }
 
-// form is types without the shortcut for two states of one declaration.
+// retyped reports a change from one type to another.
+func (c *comparer) retyped(r Rule, where string, old, new *ir.Type) {
+	c.add(r, where, typeSpan(old), typeSpan(new), "type of %s changed from %s to %s", where, spell(old), spell(new))
+}
+
+// form is types without the shortcut for two versions of one declaration.
 func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 	a, b := old.Underlying(), new.Underlying()
-	if a == old && b == new && c.adopt(a, b) {
+	if a == old && b == new && c.pairInPlace(a, b) {
 		return
 	}
 	if !said && (a != old || b != new) {
-		if !c.sameGo(old, new) && comparable(a, b) {
-			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+		if !c.sameGo(old, new) && sameKind(a, b) {
+			c.retyped(TypeSource, where, old, new)
 			said = true
 		}
 	}
@@ -34,7 +39,7 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		c.words(where, a, b, said)
 	case isBytes(a) && isBytes(b):
 		if a.Kind != b.Kind && !said {
-			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+			c.retyped(TypeSource, where, old, new)
 		}
 		c.bounds(where, a, b)
 	case a.Kind == ir.Array && b.Kind == ir.Array:
@@ -44,56 +49,56 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 		c.types(where, a.Elem, b.Elem, said)
 	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray && a.Len != b.Len && c.wire.same(a, b):
 		if !said {
-			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+			c.retyped(TypeSource, where, old, new)
 		}
 	case a.Kind == b.Kind && (a.Kind == ir.FixedOpaque || a.Kind == ir.FixedArray && a.Len != b.Len):
 		if a.Len != b.Len {
-			c.add(LengthChanged, where, a.Pos, b.Pos, "%s has the length %d, had %d", where, b.Len, a.Len)
+			c.add(LengthChanged, where, a.Pos, b.Pos, "length of %s changed from %d to %d", where, a.Len, b.Len)
 		}
 	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray:
 		c.types(where+"[]", a.Elem, b.Elem, said)
 	case c.twins(a, b):
 	case hypers(a) && hypers(b):
 		if a.Kind != b.Kind {
-			c.add(TypeValues, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+			c.retyped(TypeValues, where, old, new)
 		}
 	case !c.wire.same(a, b) && bothCounted(a, b):
 		c.counts(where, old, new, said)
 	case c.wire.same(a, b):
 		if !said && !c.sameGo(a, b) {
-			c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+			c.retyped(TypeSource, where, old, new)
 		}
 	default:
-		c.add(TypeWire, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+		c.retyped(TypeWire, where, old, new)
 	}
 }
 
-// bothCounted reports whether two types are each sent as a count and elements.
+// bothCounted reports whether two types are both encoded as a count and elements.
 func bothCounted(a, b *ir.Type) bool {
 	_, _, one := counted(a)
 	_, _, two := counted(b)
 	return one && two
 }
 
-// counts compares two types of different kinds that are sent as a count and
+// counts compares two types of different kinds that are both encoded as a count and
 // elements.
 func (c *comparer) counts(where string, old, new *ir.Type, said bool) {
 	a, b := old.Underlying(), new.Underlying()
 	if !said {
-		c.add(TypeSource, where, old.Pos, new.Pos, "%s was %s, is %s", where, spell(old), spell(new))
+		c.retyped(TypeSource, where, old, new)
 	}
-	x, most, _ := counted(a)
-	y, limit, _ := counted(b)
+	x, oldMax, _ := counted(a)
+	y, newMax, _ := counted(b)
 	switch {
-	case limit > most:
-		c.add(BoundRaised, where, a.Pos, b.Pos, "%s has up to %d elements, had %d", where, limit, most)
-	case limit < most:
-		c.add(BoundLowered, where, a.Pos, b.Pos, "%s has up to %d elements, had %d", where, limit, most)
+	case newMax > oldMax:
+		c.add(BoundRaised, where, a.Pos, b.Pos, "bound of %s changed from %d to %d", where, oldMax, newMax)
+	case newMax < oldMax:
+		c.add(BoundLowered, where, a.Pos, b.Pos, "bound of %s changed from %d to %d", where, oldMax, newMax)
 	}
 	c.types(where+"[]", x, y, true)
 }
 
-// twins reports whether two types name two states of one declaration.
+// twins reports whether two types refer to the two versions of one declaration.
 func (c *comparer) twins(a, b *ir.Type) bool {
 	if a.Kind == ir.ListOf && b.Kind == ir.ListOf {
 		return c.twin[a.Ref] == b.Ref
@@ -102,15 +107,15 @@ func (c *comparer) twins(a, b *ir.Type) bool {
 	return x != nil && y != nil && c.twin[x] == y
 }
 
-// comparable reports whether two types without typedefs are of one kind, so
-// that only their parts can differ.
-func comparable(a, b *ir.Type) bool {
+// sameKind reports whether two types, neither of them a typedef, are of the same kind, so that
+// they differ at most in their parts.
+func sameKind(a, b *ir.Type) bool {
 	return a.Kind == b.Kind && a.Kind != ir.Ref || isBytes(a) && isBytes(b)
 }
 
 func hypers(t *ir.Type) bool { return t.Kind == ir.Hyper || t.Kind == ir.Uhyper }
 
-// words compares two types of one word.
+// words compares two types that are encoded as one word with a number.
 func (c *comparer) words(where string, a, b *ir.Type, said bool) {
 	if a.Kind == b.Kind && a.Kind != ir.Ref || c.twins(a, b) {
 		return
@@ -128,19 +133,20 @@ func (c *comparer) words(where string, a, b *ir.Type, said bool) {
 	case y.within(x):
 		rule = TypeNarrowed
 	}
-	c.add(rule, where, a.Pos, b.Pos, "%s was %s, is %s", where, spell(a), spell(b))
+	c.retyped(rule, where, a, b)
 }
 
+// bounds compares the bounds of two variable-length types.
 func (c *comparer) bounds(where string, a, b *ir.Type) {
 	switch {
 	case b.Max > a.Max:
-		c.add(BoundRaised, where, a.Pos, b.Pos, "%s has %s, had %s", where, bound(b), bound(a))
+		c.add(BoundRaised, where, a.Pos, b.Pos, "bound of %s changed from %s to %s", where, bound(a), bound(b))
 	case b.Max < a.Max:
-		c.add(BoundLowered, where, a.Pos, b.Pos, "%s has %s, had %s", where, bound(b), bound(a))
+		c.add(BoundLowered, where, a.Pos, b.Pos, "bound of %s changed from %s to %s", where, bound(a), bound(b))
 	}
 }
 
-// sameGo reports whether two types have the same Go type, bounds aside.
+// sameGo reports whether two types have the same Go type. Bounds do not matter.
 func (c *comparer) sameGo(a, b *ir.Type) bool {
 	if a == nil || b == nil {
 		return a == b

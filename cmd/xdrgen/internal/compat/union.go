@@ -2,11 +2,11 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// union compares two states of a union, value by value: what arm a number
-// took, and takes.
+// union compares two versions of a union: for each value of the discriminant, the arms that
+// it selects.
 func (c *comparer) union(where string, old, new *ir.Decl) {
 	if old.Disc.Name != new.Disc.Name {
-		c.add(DiscRenamed, where, old.Disc.Pos, new.Disc.Pos, "discriminant %s of %s was called %s", new.Disc.Name, where, old.Disc.Name)
+		c.add(DiscRenamed, where, old.Disc.Pos, new.Disc.Pos, "discriminant %s of %s was renamed from %s", new.Disc.Name, where, old.Disc.Name)
 	}
 	c.types(where+"."+new.Disc.Name, old.Disc.Type, new.Disc.Type, false)
 	before, after := domain(old), domain(new)
@@ -37,8 +37,8 @@ func (c *comparer) union(where string, old, new *ir.Decl) {
 	}
 }
 
-// arm compares the arms of one value in two states; nil is none. label names
-// the value as an arm has it.
+// arm compares the arms of one value in two versions; nil means that there is no arm. label
+// returns the label of an arm for the value.
 func (c *comparer) arm(where string, old, new *ir.Arm, label func(*ir.Arm) string) {
 	switch {
 	case old == nil:
@@ -46,30 +46,30 @@ func (c *comparer) arm(where string, old, new *ir.Arm, label func(*ir.Arm) strin
 		if new.Default {
 			rule = DefaultAdded
 		}
-		c.add(rule, where+"."+label(new), noPlace, new.Pos, "%s of %s is new", label(new), where)
+		c.add(rule, where+"."+label(new), noSpan, new.Pos, "%s of %s was added", label(new), where)
 	case new == nil:
 		rule := ArmRemoved
 		if old.Default {
 			rule = DefaultRemoved
 		}
-		change := c.add(rule, where+"."+label(old), old.Pos, noPlace, "%s of %s is gone", label(old), where)
+		change := c.add(rule, where+"."+label(old), old.Pos, noSpan, "%s of %s was removed", label(old), where)
 		if old.Field == nil {
 			change.Effects.Source = OK // a void arm has no Go name
 		}
 	case old.Field == nil && new.Field == nil:
 	case old.Field == nil || new.Field == nil:
-		c.add(VoidChanged, where+"."+label(new), old.Pos, new.Pos, "%s of %s was %s, is %s", label(new), where, armData(old), armData(new))
+		c.add(VoidChanged, where+"."+label(new), old.Pos, new.Pos, "%s of %s changed from %s to %s", label(new), where, armData(old), armData(new))
 	default:
 		at := where + "." + new.Field.Name
 		if old.Field.Name != new.Field.Name {
-			c.add(ArmRenamed, at, old.Field.Pos, new.Field.Pos, "%s of %s has its data in %s, had it in %s", label(new), where, new.Field.Name, old.Field.Name)
+			c.add(ArmRenamed, at, old.Field.Pos, new.Field.Pos, "the field for %s of %s was renamed from %s to %s", label(new), where, old.Field.Name, new.Field.Name)
 		}
 		c.types(at, old.Field.Type, new.Field.Type, false)
 	}
 }
 
-// armWithMember reports an arm of one state whose value the discriminant has in
-// that state only. What this means to a peer is reported at the member.
+// armWithMember reports an arm for a value that the discriminant has in one version only. The
+// effect on peers is reported for the enum member with that value.
 func (c *comparer) armWithMember(where string, old, new *ir.Arm, label func(*ir.Arm) string) {
 	n := len(c.out)
 	c.arm(where, old, new, label)
@@ -79,7 +79,7 @@ func (c *comparer) armWithMember(where string, old, new *ir.Arm, label func(*ir.
 	}
 }
 
-// armName names an arm by the label for a value.
+// armName returns the label of an arm for a value: "case X" or "default".
 func armName(a *ir.Arm, v int64) string {
 	for _, l := range a.Labels {
 		if number(l.Value) == v {
@@ -89,6 +89,7 @@ func armName(a *ir.Arm, v int64) string {
 	return "default"
 }
 
+// armData returns the type of an arm as text.
 func armData(a *ir.Arm) string {
 	if a.Field == nil {
 		return "void"

@@ -7,16 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// set is the numbers that a word on the wire may have: all from low to high,
-// or those listed.
+// set is a set of numbers that a word on the wire may have.
 type set struct {
-	open      bool // low to high
+	open      bool // all numbers from low to high, else those in list
 	low, high int64
 	list      map[int64]bool
 }
 
-// isWord tells the types that are sent as one word of a number (RFC 4506 §4.1
-// to §4.4).
+// isWord reports whether a type is encoded as one word with a number (RFC 4506 §4.1 to
+// §4.4).
 func isWord(t *ir.Type) bool {
 	switch t.Kind {
 	case ir.Bool, ir.Int, ir.Uint:
@@ -27,7 +26,7 @@ func isWord(t *ir.Type) bool {
 	return false
 }
 
-// values returns the numbers that a word may have.
+// values returns the numbers that a word of type t may have.
 func values(t *ir.Type) set {
 	switch t.Kind {
 	case ir.Bool:
@@ -57,7 +56,7 @@ func (s set) has(v int64) bool {
 	return s.list[v]
 }
 
-// within reports whether t has all numbers of s.
+// within reports whether s is a subset of t.
 func (s set) within(t set) bool {
 	switch {
 	case s.open:
@@ -75,7 +74,7 @@ func (s set) within(t set) bool {
 
 func (s set) equal(t set) bool { return s.within(t) && t.within(s) }
 
-// number returns a case value as a number. Values of a discriminant fit.
+// number returns a case value. The values of a discriminant fit in an int64.
 func number(v ir.Value) int64 {
 	if v.Neg {
 		return -int64(v.Abs)
@@ -83,7 +82,7 @@ func number(v ir.Value) int64 {
 	return int64(v.Abs)
 }
 
-// arms finds the arm of a union for a value.
+// arms has the arms of a union by the values that select them.
 type arms struct {
 	own   map[int64]*ir.Arm
 	other *ir.Arm // the default, or nil
@@ -102,7 +101,7 @@ func armsOf(u *ir.Decl) arms {
 	return out
 }
 
-// at returns the arm for a value: its own, the default, or nil.
+// at returns the arm for a value: the one with a case for it, the default, or nil.
 func (a arms) at(v int64) *ir.Arm {
 	if own := a.own[v]; own != nil {
 		return own
@@ -110,8 +109,8 @@ func (a arms) at(v int64) *ir.Arm {
 	return a.other
 }
 
-// labels returns the numbers that some case, or some member of a discriminant,
-// of the two unions has, in order.
+// labels returns, in order, the numbers of all cases and of all members of closed enum
+// discriminants of two unions.
 func labels(a, b *ir.Decl) []int64 {
 	seen := map[int64]bool{}
 	for _, u := range []*ir.Decl{a, b} {

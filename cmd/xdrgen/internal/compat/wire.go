@@ -2,18 +2,18 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// wire compares types by the encoding of their values. Types refer to each other, so the same pairs
-// of declarations recur: wire compares each pair once.
+// wire compares the encodings of types. Types refer to each other, so the same pairs of
+// declarations recur: wire compares each pair once.
 type wire struct {
-	// known has the outcome for the pairs that were compared. The pairs under comparison are
+	// known has the result for the pairs that were compared. A pair under comparison is
 	// assumed to be equal.
 	known   map[[2]*ir.Decl]bool
-	assumed [][2]*ir.Decl // by the comparison under way, in order
+	assumed [][2]*ir.Decl // pairs assumed equal by the current comparison, in order
 }
 
 func newWire() *wire { return &wire{known: map[[2]*ir.Decl]bool{}} }
 
-// same reports whether two types take the same values and give the same bytes.
+// same reports whether two types have the same values and encode them as the same bytes.
 func (w *wire) same(a, b *ir.Type) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -24,17 +24,17 @@ func (w *wire) same(a, b *ir.Type) bool {
 // sameDecl is same for two declarations of types.
 func (w *wire) sameDecl(a, b *ir.Decl) bool { return w.same(refTo(a), refTo(b)) }
 
-// sameFields reports whether two sequences of fields take the same values and give the same
-// bytes, however they are grouped.
+// sameFields reports whether two lists of fields have the same encoding, however they are
+// grouped.
 func (w *wire) sameFields(a, b []*ir.Field) bool {
 	x, ok := flatFields(a)
 	y, fits := flatFields(b)
 	return ok && fits && w.settle(w.items(x, y))
 }
 
-// settle ends a comparison with its outcome, and returns it. Every comparison is a
-// conjunction: if it holds, all its assumptions do. If it fails, the pairs that contain the
-// difference are known to differ, and for the others nothing is known.
+// settle ends a comparison and returns its result. A comparison is a conjunction: if it is
+// true, so are all its assumptions. If it is false, the pairs that contain the difference are
+// known to differ, and settle forgets the other assumptions.
 func (w *wire) settle(equal bool) bool {
 	if !equal {
 		for _, key := range w.assumed {
@@ -49,8 +49,7 @@ func (w *wire) settle(equal bool) bool {
 
 func refTo(d *ir.Decl) *ir.Type { return &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos} }
 
-// node returns the declaration of which a type is a value, nil for types that
-// have none and for optional ones.
+// node returns the declaration that t refers to, or nil if it refers to none or is optional.
 func node(t *ir.Type) *ir.Decl {
 	if t.Kind == ir.ListOf {
 		return nil
@@ -58,7 +57,8 @@ func node(t *ir.Type) *ir.Decl {
 	return t.Ref
 }
 
-// types compares two types, whose declarations are assumed to be equal meanwhile.
+// types reports whether two types have the same encoding. It assumes meanwhile that their
+// declarations have.
 func (w *wire) types(a, b *ir.Type) bool {
 	x, y := node(a), node(b)
 	if x == nil || y == nil {
@@ -76,7 +76,7 @@ func (w *wire) types(a, b *ir.Type) bool {
 	return w.known[key]
 }
 
-// flat compares the items of two types.
+// flat reports whether the items of two types have the same encoding.
 func (w *wire) flat(a, b *ir.Type) bool {
 	x, ok := flat(a)
 	y, fits := flat(b)
@@ -95,7 +95,7 @@ func (w *wire) items(x, y []item) bool {
 	return true
 }
 
-// item compares two items, neither a struct nor a typedef.
+// item reports whether two types, neither structs nor typedefs, have the same encoding.
 func (w *wire) item(a, b *ir.Type) bool {
 	if ea, max, ok := counted(a); ok {
 		eb, other, ok := counted(b)
@@ -121,10 +121,10 @@ func (w *wire) item(a, b *ir.Type) bool {
 	return true
 }
 
-// counted returns the element and the greatest count of what is sent as a
-// count and elements. RFC 4506 §4.19: optional data is an array of at most
-// one element, and so is a union over bool with one arm void. A linked list is
-// optional data: a node, at whose end the rest is.
+// counted returns the element type and the largest count of a type that is encoded as a count
+// and elements, and whether t is one. RFC 4506 §4.19: optional data is an array of at most one
+// element, and so is a union over bool whose FALSE arm is void. A linked list is optional data:
+// a node, at whose end is the rest of the list.
 func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 	switch t.Kind {
 	case ir.Array:
@@ -145,10 +145,12 @@ func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 	return nil, 0, false
 }
 
-// isBytes tells opaque and string, which are sent alike (RFC 4506 §4.11).
+// isBytes reports whether a type is variable-length opaque or string, which have the same
+// encoding (RFC 4506 §4.11).
 func isBytes(t *ir.Type) bool { return t.Kind == ir.Opaque || t.Kind == ir.String }
 
-// unions compares discriminants and, value by value, arms.
+// unions reports whether two unions have the same encoding: the same values of the
+// discriminant, and for each of them arms with the same encoding.
 func (w *wire) unions(a, b *ir.Decl) bool {
 	da, db := domain(a), domain(b)
 	if !da.equal(db) {

@@ -8,25 +8,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// path names a declaration: "struct foo".
-func path(d *ir.Decl) string {
-	word := "typedef"
-	switch d.Kind {
-	case ir.Const:
-		word = "const"
-	case ir.Enum:
-		word = "enum"
-	case ir.Struct:
-		word = "struct"
-	case ir.Union:
-		word = "union"
-	case ir.Program:
-		word = "program"
-	}
-	return word + " " + d.Name
-}
+// path returns the keyword and name of a declaration: "struct foo".
+func path(d *ir.Decl) string { return d.Kind.Word() + " " + d.Name }
 
-// declared names a declaration, and what a typedef stands for.
+// declared returns the path of a declaration, and for a typedef its type.
 func declared(d *ir.Decl) string {
 	if d.Kind == ir.Typedef {
 		return fmt.Sprintf("%s (%s)", path(d), spell(d.Type))
@@ -34,52 +19,31 @@ func declared(d *ir.Decl) string {
 	return path(d)
 }
 
-// spell writes a type as a declaration does.
+// spell returns a type as it is written in a declaration, and "void" for nil.
 func spell(t *ir.Type) string {
-	if t == nil {
+	switch {
+	case t == nil:
 		return "void"
+	case t.Kind == ir.ListOf:
+		return t.Spell() + " (a list)"
+	case t.Kind == ir.Ref && t.Ref.Kind == ir.Enum:
+		return "enum " + t.Ref.Name
 	}
-	switch t.Kind {
-	case ir.FixedOpaque:
-		return fmt.Sprintf("opaque[%d]", t.Len)
-	case ir.Opaque, ir.String:
-		return t.Kind.Word() + t.Bounds()
-	case ir.FixedArray:
-		return fmt.Sprintf("%s[%d]", spell(t.Elem), t.Len)
-	case ir.Array:
-		return spell(t.Elem) + t.Bounds()
-	case ir.Optional:
-		return spell(t.Elem) + " *"
-	case ir.ListOf:
-		return t.Ref.Name + " * (a list)"
-	case ir.ListHead, ir.Ref:
-		if t.Ref.Kind == ir.Enum {
-			return "enum " + t.Ref.Name
-		}
-		return t.Ref.Name
-	}
-	return t.Kind.Word()
+	return t.Spell()
 }
 
-// bound says what bound a type has.
+// bound returns the bound of a variable-length type in words.
 func bound(t *ir.Type) string {
 	if !t.Bounded {
-		return "no bound"
+		return "none"
 	}
-	return "the bound " + strconv.FormatUint(t.Max, 10)
+	return strconv.FormatUint(t.Max, 10)
 }
 
-func decimal(v ir.Value) string {
-	s := strconv.FormatUint(v.Abs, 10)
-	if v.Neg {
-		s = "-" + s
-	}
-	return s
-}
-
-func place(t *ir.Type) source.Span {
+// typeSpan returns the position of a type, which may be nil.
+func typeSpan(t *ir.Type) source.Span {
 	if t == nil {
-		return noPlace
+		return noSpan
 	}
 	return t.Pos
 }

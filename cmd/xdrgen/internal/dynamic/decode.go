@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Decode reads one value of type t from the start of data, which it keeps; the
-// root's Length says how much it read. With an error, which is an [*Error],
-// the tree holds what came before the fault.
+// Decode decodes one value of type t from the start of data. The tree refers to data; the
+// Length of its root is the number of bytes decoded. If there is a fault, Decode returns an
+// [*Error], and the tree has the values before the fault.
 func Decode(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	d := decoder{data: data, limits: l, index: newIndex()}
 	root := &Value{Index: -1, Type: t}
@@ -19,7 +19,7 @@ func Decode(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	return root, nil
 }
 
-// DecodeAll is Decode for input that must hold nothing else.
+// DecodeAll is Decode, but bytes after the value are a fault.
 func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	root, err := Decode(data, t, l)
 	if n := root.Length; err == nil && n < len(data) {
@@ -31,6 +31,7 @@ func DecodeAll(data []byte, t *ir.Type, l Limits) (*Value, error) {
 	return root, err
 }
 
+// decoder is the state of one Decode.
 type decoder struct {
 	index
 	data   []byte
@@ -38,22 +39,22 @@ type decoder struct {
 	limits Limits
 	values int
 	depth  int
-	chain  []*Value // from the root to the value under way
-	claim  string   // the first count that the input cannot hold; empty while there is none
+	chain  []*Value // from the root to the current value
+	claim  string   // a note on the first count for which the input is too short; empty if none
 }
 
-// fault builds the error for the value under way.
+// fault returns an error for the current value.
 func (d *decoder) fault(code Code, off, length int, format string, args ...any) *Error {
 	return &Error{Code: code, Path: pathOf(d.chain), Offset: off, Length: length, Message: fmt.Sprintf(format, args...)}
 }
 
-// short refuses input that ends before n more bytes.
+// short returns an error if the input has fewer than n more bytes.
 func (d *decoder) short(n uint64) *Error {
 	left := uint64(len(d.data) - d.off)
 	if n <= left {
 		return nil
 	}
-	e := d.fault(Short, d.off, int(left), "found %d bytes to the end of the input, expected %d", left, n)
+	e := d.fault(Short, d.off, int(left), "found %d bytes before the end of the input, expected %d", left, n)
 	e.Note = d.claim
 	return e
 }
@@ -66,8 +67,8 @@ func (d *decoder) word() (uint32, *Error) {
 	return binary.BigEndian.Uint32(d.data[d.off-4:]), nil
 }
 
-// child reads a further item of v. An item of one piece that is at fault is
-// left out.
+// child decodes the next item of v and appends it. It drops an item at fault of which nothing
+// was decoded.
 func (d *decoder) child(v *Value, name string, index int, t *ir.Type) *Error {
 	c := &Value{Name: name, Index: index, Type: t}
 	v.Items = append(v.Items, c)
@@ -78,8 +79,7 @@ func (d *decoder) child(v *Value, name string, index int, t *ir.Type) *Error {
 	return e
 }
 
-// value reads v by its type. A piece that is at fault is not passed over: the
-// offset stays before it.
+// value decodes v by its type. After a fault the offset is that of the faulty bytes.
 func (d *decoder) value(v *Value) *Error {
 	d.chain = append(d.chain, v)
 	v.Offset = d.off
@@ -89,6 +89,7 @@ func (d *decoder) value(v *Value) *Error {
 	return e
 }
 
+// limited decodes v after checking the limits.
 func (d *decoder) limited(v *Value) *Error {
 	if d.values++; d.values > d.limits.values() {
 		return d.fault(Memory, d.off, 0, "found more than %d values", d.limits.values())
@@ -103,8 +104,10 @@ func (d *decoder) limited(v *Value) *Error {
 	return d.underlying(v, u)
 }
 
+// recursive reports whether a type refers to a declaration that contains itself.
 func recursive(t *ir.Type) bool { return t.Ref != nil && t.Ref.Recursive }
 
+// underlying decodes v by t, which is not a typedef.
 func (d *decoder) underlying(v *Value, t *ir.Type) *Error {
 	switch t.Kind {
 	case ir.Bool:
@@ -159,7 +162,7 @@ func (d *decoder) underlying(v *Value, t *ir.Type) *Error {
 	return nil
 }
 
-// RFC 4506 §4.4: a boolean is 0 or 1.
+// bool decodes a boolean.
 func (d *decoder) bool(v *Value) *Error {
 	ok, e := d.present()
 	if ok {
@@ -168,6 +171,8 @@ func (d *decoder) bool(v *Value) *Error {
 	return e
 }
 
+// present decodes a boolean or presence word.
+// RFC 4506 §4.4: a boolean is 0 or 1.
 func (d *decoder) present() (bool, *Error) {
 	n, e := d.word()
 	if e == nil && n > 1 {
@@ -186,7 +191,7 @@ func (d *decoder) enum(v *Value, decl *ir.Decl) *Error {
 	v.Member = d.member(decl, int32(n))
 	if v.Member == nil && !decl.Open {
 		d.off -= 4
-		return d.fault(Enum, d.off, 4, "found %d, which is no member of enum %s", int32(n), decl.Name)
+		return d.fault(Enum, d.off, 4, "found %d, which is not a member of enum %s", int32(n), decl.Name)
 	}
 	return nil
 }
@@ -207,7 +212,7 @@ func (d *decoder) union(v *Value, decl *ir.Decl) *Error {
 	return d.child(v, v.Arm.Field.Name, -1, v.Arm.Field.Type)
 }
 
-// bytes reads opaque data of n bytes and its padding.
+// bytes decodes n bytes of opaque data and the padding.
 func (d *decoder) bytes(v *Value, n uint64) *Error {
 	if e := d.short((n + 3) &^ 3); e != nil {
 		return e
@@ -223,7 +228,7 @@ func (d *decoder) bytes(v *Value, n uint64) *Error {
 	return nil
 }
 
-// count reads the length of opaque data, a string or an array.
+// count decodes the count of opaque data, a string or an array. what names the counted things.
 func (d *decoder) count(t *ir.Type, what string) (uint64, *Error) {
 	n, e := d.word()
 	if e != nil {
@@ -252,7 +257,7 @@ func (d *decoder) array(v *Value, t *ir.Type) *Error {
 	}
 	v.Word = n
 	if least, left := t.Elem.Size.Min, uint64(len(d.data)-d.off); d.claim == "" && least > 0 && n > left/least {
-		d.claim = fmt.Sprintf("the count at offset %d claims %d elements of at least %d bytes", d.off-4, n, least)
+		d.claim = fmt.Sprintf("the count at offset %d announces %d elements of at least %d bytes each", d.off-4, n, least)
 	}
 	return d.elements(v, t.Elem, n)
 }
@@ -266,8 +271,8 @@ func (d *decoder) elements(v *Value, elem *ir.Type, n uint64) *Error {
 	return nil
 }
 
-// list reads a linked list (RFC 4506 §4.19) by a loop. A head that is not
-// optional has no presence word.
+// list decodes a linked list (RFC 4506 §4.19). If head is set, the first element is not
+// optional and has no presence word.
 func (d *decoder) list(v *Value, decl *ir.Decl, head bool) *Error {
 	for i := 0; ; i++ {
 		if i > 0 || !head {

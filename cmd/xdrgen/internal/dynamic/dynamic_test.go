@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// memFS is one text for the compiler.
+// memFS is a file system in which every file has the same text.
 type memFS string
 
 func (m memFS) ReadFile(name string) ([]byte, error) {
@@ -71,8 +71,8 @@ func sampleUnit(t testing.TB) *ir.Unit {
 	return unit(t, sema.Options{Files: []string{"u.x"}, FS: memFS(sample)})
 }
 
-// TestBothWays holds XDR against JSON, each made from the other, and the rows
-// against the XDR: every byte in one row.
+// TestBothWays converts XDR to JSON and JSON to XDR, and checks that every byte of the XDR is
+// in exactly one row.
 func TestBothWays(t *testing.T) {
 	u := sampleUnit(t)
 	for _, c := range []struct{ typ, xdr, json string }{
@@ -159,8 +159,8 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// checkRoundTrip holds that a tree gives its bytes and rows back, also by way
-// of JSON.
+// checkRoundTrip checks that a tree encodes to the bytes that it was decoded from, directly and
+// by way of JSON, and that its rows cover them.
 func checkRoundTrip(t testing.TB, root *Value, data []byte) {
 	t.Helper()
 	if out, err := Encode(root); err != nil || !bytes.Equal(out, data) {
@@ -177,7 +177,7 @@ func checkRoundTrip(t testing.TB, root *Value, data []byte) {
 	checkRows(t, root, data)
 }
 
-// checkRows holds that the rows are what was read, in order and without gaps.
+// checkRows checks that the rows cover the data in order and without gaps.
 func checkRows(t testing.TB, root *Value, data []byte) {
 	t.Helper()
 	at := 0
@@ -201,31 +201,30 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestDecodeFaults holds each rule against bytes that break it: the path, the
-// offset and the words.
+// TestDecodeFaults checks the error for bytes that break each rule: path, offset and message.
 func TestDecodeFaults(t *testing.T) {
 	u := sampleUnit(t)
 	for _, c := range []struct{ typ, xdr, want string }{
-		{"color", "00000001", "value: offset 0: found 1, which is no member of enum color (RFC 4506 §4.3)"},
+		{"color", "00000001", "value: offset 0: found 1, which is not a member of enum color (RFC 4506 §4.3)"},
 		{"scalars", "00000002", "b: offset 0: found 2 (0x2), expected 0 or 1 (RFC 4506 §4.4)"},
-		{"scalars", "0000", "b: offset 0: found 2 bytes to the end of the input, expected 4 (RFC 4506 §3)"},
+		{"scalars", "0000", "b: offset 0: found 2 bytes before the end of the input, expected 4 (RFC 4506 §3)"},
 		{"bytes", "61626301", "fix: offset 3: found padding byte 0x01, expected 0 (RFC 4506 §3)"},
 		{"bytes", "61626300 00000006 00", "var: offset 4: found a count of 6 bytes, expected at most 5 (RFC 4506 §4.10)"},
 		{"bytes", "61626300 00000001 61000100", "var: offset 10: found padding byte 0x01, expected 0 (RFC 4506 §3)"},
-		{"bytes", "61626300 00000005 61620000", "var: offset 8: found 4 bytes to the end of the input, expected 8 (RFC 4506 §3)"},
-		{"arrays", "00000000 00000000 ffffffff 00000007 00000001", "any[1]: offset 16: found 1, which is no member of enum color (RFC 4506 §4.3)"},
+		{"bytes", "61626300 00000005 61620000", "var: offset 8: found 4 bytes before the end of the input, expected 8 (RFC 4506 §3)"},
+		{"arrays", "00000000 00000000 ffffffff 00000007 00000001", "any[1]: offset 16: found 1, which is not a member of enum color (RFC 4506 §4.3)"},
 		{
 			"arrays", "00000000 00000000 ffffffff 00000007",
-			"any[1]: offset 16: found 0 bytes to the end of the input, expected 4 (RFC 4506 §3); the count at offset 8 claims 4294967295 elements of at least 4 bytes",
+			"any[1]: offset 16: found 0 bytes before the end of the input, expected 4 (RFC 4506 §3); the count at offset 8 announces 4294967295 elements of at least 4 bytes each",
 		},
 		{"arrays", "00000000 00000000 00000000 00000003", "most: offset 12: found a count of 3 elements, expected at most 2 (RFC 4506 §4.10)"},
 		{"nodes", "00000001 00000000 00000000 00000002", "value: offset 12: found 2 (0x2), expected 0 or 1 (RFC 4506 §4.4)"},
-		{"nodes", "00000001 00000001", "[0].name: offset 8: found 0 bytes to the end of the input, expected 4 (RFC 4506 §3)"},
+		{"nodes", "00000001 00000001", "[0].name: offset 8: found 0 bytes before the end of the input, expected 4 (RFC 4506 §3)"},
 		{"tree", "00000000 00000001 00000000 00000007", "left.left: offset 12: found 7 (0x7), expected 0 or 1 (RFC 4506 §4.4)"},
 		{"u", "ffffffff", "c: offset 0: found BLACK (-1), for which union u has no arm (RFC 4506 §4.15)"},
 		{"b", "00000000", "yes: offset 0: found FALSE, for which union b has no arm (RFC 4506 §4.15)"},
-		{"i", "00000005 00000007 0000", "inner.n: offset 8: found 2 bytes to the end of the input, expected 4 (RFC 4506 §3)"},
-		{"opt", "00000000 00", "value: offset 4: found 1 bytes after the value, expected the end (a message is one value)"},
+		{"i", "00000005 00000007 0000", "inner.n: offset 8: found 2 bytes before the end of the input, expected 4 (RFC 4506 §3)"},
+		{"opt", "00000000 00", "value: offset 4: found 1 bytes after the value, expected the end (the data is one value)"},
 	} {
 		data := unhex(t, c.xdr)
 		part, err := DecodeAll(data, mustType(t, u, c.typ), Limits{})
@@ -243,7 +242,7 @@ func TestDecodeFaults(t *testing.T) {
 	}
 }
 
-// TestLimits holds that no input costs more than the limits say.
+// TestLimits checks that Decode stops at the limits.
 func TestLimits(t *testing.T) {
 	u := unit(t, sema.Options{Files: []string{"u.x"}, FS: memFS(`
 struct none { };
@@ -299,31 +298,31 @@ func TestJSONFaults(t *testing.T) {
 		{"scalars", scalars("q", `"00"`), `q: offset 51: found 1 bytes, expected 16 (RFC 4506 §4.10)`},
 		{"scalars", scalars("q", `"0"`), `expected a string of hex digits`},
 		{"scalars", scalars("c", `"GREE"`), `found "GREE", expected a member of enum color (RFC 8259, and the JSON form in xdrgen help json); did you mean GREEN?`},
-		{"scalars", scalars("c", `3`), `c: offset 90: found 3, which is no member of enum color (RFC 4506 §4.3)`},
+		{"scalars", scalars("c", `3`), `c: offset 90: found 3, which is not a member of enum color (RFC 4506 §4.3)`},
 		{"scalars", scalars("c", `true`), `found true, expected the name of a member for color`},
 		{"bytes", `{"fix":"000000","var":"000000000000","s":""}`, `var: offset 22: found 6 bytes, expected at most 5`},
 		{"bytes", `{"fix":"000000","var":"","s":{"hex":"00","x":1}}`, `expected a string, or {"hex": "..."}, for string<8>`},
-		{"bytes", `{"fix":"000000","var":{"base64":"%"},"s":""}`, `found an object, expected a string of hex digits, two a byte, for opaque<5>`},
+		{"bytes", `{"fix":"000000","var":{"base64":"%"},"s":""}`, `found an object, expected a string of hex digits, two per byte, for opaque<5>`},
 		{"bytes", `{"fix":"000000","var":{"hex":"00","text":"a"},"s":""}`, `found an object, expected a string of hex digits`},
 		{"bytes", `{"fix":"000000","var":"","s":{"bytes":"a"}}`, `expected a string, or {"hex": "..."}, for string<8>`},
-		{"bytes", `{"fix":"000000","vat":"","s":""}`, `found no field var of bytes`},
+		{"bytes", `{"fix":"000000","vat":"","s":""}`, `field var of bytes is missing`},
 		{"bytes", `{"fix":"000000","var":"","s":"","ss":""}`, `found "ss", expected a field of bytes`},
-		{"bytes", `{"fix":"000000","fix":"000000"}`, `offset 16: found key "fix" twice in one object`},
+		{"bytes", `{"fix":"000000","fix":"000000"}`, `offset 16: found the key "fix" twice in one object`},
 		{"bytes", `[]`, `found an array, expected an object for bytes`},
 		{"arrays", `{"two":[1],"any":[],"most":[],"none":[]}`, `two: offset 7: found 1 elements, expected 2`},
 		{"arrays", `{"two":[1,2],"any":{},"most":[],"none":[]}`, `any: offset 19: found an object, expected an array for color<>`},
 		{"arrays", `{"two":[1,2],"any":[],"most":[1,2,3],"none":[]}`, `most: offset 29: found 3 elements, expected at most 2`},
 		{"node", `[]`, `found an empty list, expected at least one element`},
 		{"optopt", `3`, `expected null or {"value": ...} for optopt`},
-		{"tree", `{"v":1,"left":null}`, `found no field right of tree (RFC 8259, and the JSON form in xdrgen help json); write null where it is absent`},
+		{"tree", `{"v":1,"left":null}`, `field right of tree is missing (RFC 8259, and the JSON form in xdrgen help json); write null if it is absent`},
 		{"u", `{"discriminant":"BLACK"}`, `found discriminant BLACK (-1), for which union u has no arm`},
-		{"u", `{"discriminant":"RED","arm":1}`, `offset 28: found an arm, expected none: discriminant RED (0) selects void`},
+		{"u", `{"discriminant":"RED","arm":1}`, `offset 28: found an arm, but the discriminant RED (0) selects void`},
 		{"u", `{"discriminant":"GREEN"}`, `found no arm, expected n of type int for discriminant GREEN (7)`},
 		{"u", `{"discriminant":"GREEN","arn":1}`, `did you mean arm?`},
 		{"u", `{"arm":1}`, `expected {"discriminant": ..., "arm": ...} for u`},
 		{"u", `{"discriminant":"RED"} 1`, `offset 23: found "1" after the value, expected the end`},
-		{"u", `{"discriminant":"RED"`, `found the end of the text inside a value`},
-		{"u", ``, `found the end of the text inside a value`},
+		{"u", `{"discriminant":"RED"`, `found the end of the text within a value`},
+		{"u", ``, `found the end of the text within a value`},
 		{"u", `{]`, `invalid character`},
 		{"bytes", "{\"fix\":\"\xff\"}", `offset 8: found byte 0xff, expected UTF-8`},
 		{"bytes", `{"fix":"000000","var":"","s":"\ud83d"}`, `offset 29: found half of a surrogate pair in a string`},
@@ -350,9 +349,9 @@ func TestFind(t *testing.T) {
 	u := sampleUnit(t)
 	for name, want := range map[string]string{
 		"nothing":       "type nothing is not declared",
-		"P":             "P is a program and no type",
-		"P.V":           "the procedure is missing",
-		"P.V.ADD":       "P.V.ADD is a procedure and no type",
+		"P":             "P is a program, not a type",
+		"P.V":           "the name of the procedure is missing",
+		"P.V.ADD":       "P.V.ADD is a procedure, not a type",
 		"P.V.ADD.reply": "found \"reply\" after P.V.ADD",
 		"P.V.SUB.args":  "version P.V has no procedure SUB",
 		"P.W.ADD.args":  "program P has no version W",
@@ -370,7 +369,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestByteForms reads opaque data and strings in all forms.
+// TestByteForms parses opaque data and strings in all forms.
 func TestByteForms(t *testing.T) {
 	u := sampleUnit(t)
 	bytes, err := Find(u, "bytes")

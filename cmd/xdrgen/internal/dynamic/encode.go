@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Encode returns the XDR of a tree. It checks what Decode checks; the offset
-// of its [*Error] is that of the value at fault in the text it was read from.
+// Encode returns the XDR of a tree. It checks the same rules as Decode. The offset of its
+// [*Error] is that of the faulty value in the JSON text from which the tree was read.
 func Encode(root *Value) ([]byte, error) {
 	e := encoder{index: newIndex()}
 	if f := e.value(root); f != nil {
@@ -17,6 +17,7 @@ func Encode(root *Value) ([]byte, error) {
 	return e.out, nil
 }
 
+// encoder is the state of one Encode.
 type encoder struct {
 	index
 	out   []byte
@@ -117,7 +118,7 @@ func (e *encoder) bound(t *ir.Type, n int, what string) *Error {
 
 func (e *encoder) enum(v *Value, decl *ir.Decl) *Error {
 	if e.member(decl, int32(v.Word)) == nil && !decl.Open {
-		return e.fault(Enum, "found %d, which is no member of enum %s", int32(v.Word), decl.Name)
+		return e.fault(Enum, "found %d, which is not a member of enum %s", int32(v.Word), decl.Name)
 	}
 	e.word(uint32(v.Word))
 	return nil

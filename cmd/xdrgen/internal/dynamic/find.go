@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Find returns the type that a name stands for in a unit or what it imports:
-// a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args and
-// .result, whose fields are the arguments, or none for void.
+// Find returns the type with a name in a unit or in the units that it imports. The name is that
+// of a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result. The type
+// of .args is a struct of the arguments; a void result is a struct without fields.
 func Find(u *ir.Unit, name string) (*ir.Type, error) {
 	if parts := strings.Split(name, "."); len(parts) > 1 {
 		return findProc(u, parts)
@@ -20,16 +20,16 @@ func Find(u *ir.Unit, name string) (*ir.Type, error) {
 		}
 		switch d.Kind {
 		case ir.Const:
-			return nil, &NotFound{name + " is a constant and no type", name, Names(u)}
+			return nil, &NotFound{name + " is a constant, not a type", name, Names(u)}
 		case ir.Program:
-			return nil, &NotFound{name + " is a program and no type", name, below(u, name+".")}
+			return nil, &NotFound{name + " is a program, not a type", name, below(u, name+".")}
 		}
 		return typeOf(d), nil
 	}
 	return nil, &NotFound{"type " + name + " is not declared", name, Names(u)}
 }
 
-// typeOf returns the type whose values are those of a declaration.
+// typeOf returns the type that a declaration declares.
 func typeOf(d *ir.Decl) *ir.Type {
 	t := &ir.Type{Kind: ir.Ref, Ref: d, Pos: d.Pos, Size: d.Size}
 	if d.List != nil {
@@ -38,16 +38,16 @@ func typeOf(d *ir.Decl) *ir.Type {
 	return t
 }
 
-// NotFound says that a unit has no type of a name.
+// NotFound reports that a unit has no type with a name.
 type NotFound struct {
 	Message string
-	Name    string   // as much of the name as is wrong
-	Names   []string // what there is instead
+	Name    string   // the name, up to the part that is wrong
+	Names   []string // names that exist instead
 }
 
 func (e *NotFound) Error() string { return e.Message }
 
-// below returns the names that Find finds and that begin with a prefix.
+// below returns the names for Find that begin with a prefix.
 func below(u *ir.Unit, prefix string) []string {
 	var out []string
 	for _, n := range Names(u) {
@@ -58,7 +58,7 @@ func below(u *ir.Unit, prefix string) []string {
 	return out
 }
 
-// Names returns what Find finds, in order of declaration.
+// Names returns the names for Find, in order of declaration.
 func Names(u *ir.Unit) []string {
 	var out []string
 	for _, d := range declarations(u) {
@@ -78,6 +78,7 @@ func Names(u *ir.Unit) []string {
 	return out
 }
 
+// declarations returns the declarations of a unit and of the units that it imports.
 func declarations(u *ir.Unit) []*ir.Decl {
 	out := u.Decls[:len(u.Decls):len(u.Decls)]
 	for _, i := range u.Imports {
@@ -86,8 +87,8 @@ func declarations(u *ir.Unit) []*ir.Decl {
 	return out
 }
 
-// findProc finds PROGRAM.VERSION.PROCEDURE.args or .result, and says at which
-// part it fails.
+// findProc finds PROGRAM.VERSION.PROCEDURE.args or .result. Its error names the part that does
+// not exist.
 func findProc(u *ir.Unit, parts []string) (*ir.Type, error) {
 	var programs, versions, procs []string
 	for _, d := range declarations(u) {
@@ -117,11 +118,12 @@ func findProc(u *ir.Unit, parts []string) (*ir.Type, error) {
 	case len(procs) == 0:
 		return nil, &NotFound{"program " + parts[0] + " has no version " + parts[1], strings.Join(parts[:2], "."), versions}
 	case len(parts) == 2:
-		return nil, &NotFound{"the procedure is missing", strings.Join(parts, "."), procs}
+		return nil, &NotFound{"the name of the procedure is missing", strings.Join(parts, "."), procs}
 	}
 	return nil, &NotFound{"version " + strings.Join(parts[:2], ".") + " has no procedure " + parts[2], strings.Join(parts[:3], "."), procs}
 }
 
+// procType returns the type of the arguments or the result of a procedure.
 func procType(p *ir.Proc, parts []string) (*ir.Type, error) {
 	proc := strings.Join(parts[:3], ".")
 	side := strings.Join(parts[3:], ".")
@@ -134,7 +136,7 @@ func procType(p *ir.Proc, parts []string) (*ir.Type, error) {
 		}
 		return structOf(p, strings.Join(parts, "."), nil), nil
 	default:
-		message := proc + " is a procedure and no type"
+		message := proc + " is a procedure, not a type"
 		if side != "" {
 			message = fmt.Sprintf("found %q after %s", side, proc)
 		}

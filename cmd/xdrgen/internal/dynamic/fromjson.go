@@ -13,12 +13,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// ParseJSON reads the JSON form of a value of type t. Offsets in the tree, and
-// in the [*Error], are those of the text. Bounds, enumerators given by number
-// and arms are left to Encode.
+// ParseJSON parses the JSON form of a value of type t. Offsets in the tree and in its
+// [*Error] refer to the text. ParseJSON does not check bounds, enumerators given by number,
+// and missing arms; Encode does.
 //
-// At key, when it is not empty, the text is an object and the value is its
-// member of that name.
+// If key is not empty, the text is an object, and the value is its member with that name.
 func ParseJSON(text []byte, t *ir.Type, key string, l Limits) (*Value, error) {
 	n, e := parseText(text)
 	if e != nil {
@@ -42,6 +41,7 @@ func ParseJSON(text []byte, t *ir.Type, key string, l Limits) (*Value, error) {
 	return root, nil
 }
 
+// jsonParser is the state of one ParseJSON.
 type jsonParser struct {
 	index
 	limits Limits
@@ -55,10 +55,10 @@ func (p *jsonParser) fault(n *node, format string, args ...any) *Error {
 	return e
 }
 
-// mismatch is the fault of a JSON value of the wrong kind.
+// mismatch returns an error for a JSON value that does not fit the type of the current value.
 func (p *jsonParser) mismatch(n *node, want string) *Error {
 	t := p.chain[len(p.chain)-1].Type
-	return p.fault(n, "found %s, expected %s for %s", n.what(), want, TypeName(t))
+	return p.fault(n, "found %s, expected %s for %s", n.what(), want, t.Spell())
 }
 
 func (p *jsonParser) child(v *Value, name string, index int, t *ir.Type, n *node) *Error {
@@ -94,7 +94,7 @@ func (p *jsonParser) value(v *Value, n *node) *Error {
 	case ir.Double:
 		return p.float(v, n, 64)
 	case ir.Quad, ir.FixedOpaque, ir.Opaque:
-		return p.bytes(v, n, "hex", "a string of hex digits, two a byte,")
+		return p.bytes(v, n, "hex", "a string of hex digits, two per byte,")
 	case ir.String:
 		return p.bytes(v, n, "text", `a string, or {"hex": "..."},`)
 	case ir.FixedArray, ir.Array:
@@ -195,8 +195,8 @@ func isNaN(bits uint64, size int) bool {
 	return math.IsNaN(math.Float64frombits(bits))
 }
 
-// bytes reads opaque data or a string: a string in the usual form of the type,
-// or an object whose one key names the form.
+// bytes parses opaque data or a string: a JSON string in the usual form of the type, or an
+// object whose single key names the form.
 func (p *jsonParser) bytes(v *Value, n *node, form, want string) *Error {
 	s, ok := n.token.(string)
 	if !ok && n.is('{') && len(n.keys) == 1 {
@@ -211,7 +211,7 @@ func (p *jsonParser) bytes(v *Value, n *node, form, want string) *Error {
 	return nil
 }
 
-// unform returns the bytes that a string stands for.
+// unform decodes a string in the given form.
 func unform(form, s string) ([]byte, error) {
 	switch form {
 	case "text":
@@ -221,7 +221,7 @@ func unform(form, s string) ([]byte, error) {
 	case "base64":
 		return base64.StdEncoding.DecodeString(s)
 	}
-	return nil, fmt.Errorf("no form %q", form)
+	return nil, fmt.Errorf("unknown form %q", form)
 }
 
 func (p *jsonParser) elements(v *Value, n *node, elem *ir.Type) *Error {
@@ -269,7 +269,7 @@ func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
 	return p.unknown(n, s, names, "a member of enum "+d.Name)
 }
 
-// unknown is the fault of a name that is none of those that may stand there.
+// unknown returns an error for a name that is not one of names, with the nearest of them.
 func (p *jsonParser) unknown(n *node, name string, names []string, want string) *Error {
 	e := p.fault(n, "found %s, expected %s", quote(name), want)
 	if near, ok := diag.Nearest(name, names); ok {
@@ -295,13 +295,13 @@ func (p *jsonParser) union(v *Value, n *node, d *ir.Decl) *Error {
 	v.Arm = p.arm(d, uint32(v.Items[0].Word))
 	switch {
 	case v.Arm == nil:
-		return nil // Encode says so
+		return nil // Encode reports it
 	case v.Arm.Field == nil && arm != nil:
-		return p.fault(arm, "found an arm, expected none: discriminant %s selects void", discText(v.Items[0]))
+		return p.fault(arm, "found an arm, but the discriminant %s selects void", discText(v.Items[0]))
 	case v.Arm.Field == nil:
 		return nil
 	case arm == nil:
-		return p.fault(n, "found no arm, expected %s of type %s for discriminant %s", v.Arm.Field.Name, TypeName(v.Arm.Field.Type), discText(v.Items[0]))
+		return p.fault(n, "found no arm, expected %s of type %s for discriminant %s", v.Arm.Field.Name, v.Arm.Field.Type.Spell(), discText(v.Items[0]))
 	}
 	return p.child(v, v.Arm.Field.Name, -1, v.Arm.Field.Type, arm)
 }
@@ -319,9 +319,9 @@ func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
 	for _, f := range fields {
 		names = append(names, f.Name)
 		if have[f.Name] == nil {
-			e := p.fault(n, "found no field %s of %s", f.Name, d.Name)
+			e := p.fault(n, "field %s of %s is missing", f.Name, d.Name)
 			if nullable(f.Type) {
-				e.Note = "write null where it is absent"
+				e.Note = "write null if it is absent"
 			}
 			return e
 		}

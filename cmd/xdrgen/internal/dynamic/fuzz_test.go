@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 )
 
-// allTypes returns every type of the compiler's own good files.
+// allTypes returns all types of the files in testdata/ok.
 func allTypes(t testing.TB) []*ir.Type {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/ok/*.x")
@@ -29,8 +29,9 @@ func allTypes(t testing.TB) []*ir.Type {
 	return out
 }
 
-// FuzzRoundTrip holds that what Decode accepts comes back byte for byte, also
-// by way of JSON, and that what it refuses it explains, with rows up to there.
+// FuzzRoundTrip checks that data which Decode accepts is encoded to the same bytes, directly and
+// by way of JSON. For other data it checks that there is an Error, and that the rows cover the
+// data before the fault.
 func FuzzRoundTrip(f *testing.F) {
 	types := allTypes(f)
 	for i := range types {
@@ -56,8 +57,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzJSON holds that text which ParseJSON and Encode accept is read back from
-// its XDR as the same value.
+// FuzzJSON checks that text which ParseJSON and Encode accept is decoded from its XDR to the
+// same value.
 func FuzzJSON(f *testing.F) {
 	types := allTypes(f)
 	for i := range types {
@@ -83,8 +84,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzAgainstGenerated holds this package against generated code: both accept
-// the same input, and both make the same bytes of it.
+// FuzzAgainstGenerated compares this package with generated code: both accept the same input,
+// and both encode it to the same bytes.
 func FuzzAgainstGenerated(f *testing.F) {
 	files, err := filepath.Glob("../../../../spec/x/rpcrdma2/*.x")
 	if err != nil || len(files) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// AppendJSON appends the JSON form of a tree that Decode or ParseJSON made, in
-// one line.
+// AppendJSON appends the JSON form of a tree, on one line. The tree is a result of Decode or
+// ParseJSON without error.
 func AppendJSON(b []byte, v *Value) []byte {
 	t := v.Type.Underlying()
 	switch t.Kind {
@@ -111,7 +111,7 @@ func appendString(b []byte, s string) []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if e.Encode(s) != nil {
-		return append(b, `""`...) // cannot be: a string has no fault
+		return append(b, `""`...) // cannot happen: every string can be encoded
 	}
 	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }

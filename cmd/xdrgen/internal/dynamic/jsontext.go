@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting limits JSON text.
+// maxNesting limits the depth of JSON text.
 const maxNesting = 10000
 
-// node is a JSON value with its place.
+// node is a JSON value with its position.
 type node struct {
 	off   int
 	token json.Token // string, json.Number, bool, nil; '{' or '['
@@ -22,10 +22,10 @@ type node struct {
 	items []*node    // of an object or array
 }
 
-// is reports whether the node is an object or array.
+// is reports whether the node is an object, for d '{', or an array, for '['.
 func (n *node) is(d json.Delim) bool { return n.token == d }
 
-// what names the kind of JSON value, for messages.
+// what describes the value for messages.
 func (n *node) what() string {
 	switch v := n.token.(type) {
 	case json.Delim:
@@ -45,6 +45,7 @@ func (n *node) what() string {
 
 func quote(s string) string { return strconv.Quote(shorten(s)) }
 
+// shorten returns s cut to 64 bytes.
 func shorten(s string) string {
 	if len(s) > 64 {
 		return string(cut([]byte(s), 61)) + "..."
@@ -52,7 +53,7 @@ func shorten(s string) string {
 	return s
 }
 
-// get returns the member of an object, or nil.
+// get returns the member of an object with a key, or nil.
 func (n *node) get(key string) *node {
 	for i, k := range n.keys {
 		if k == key {
@@ -62,13 +63,14 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// jsonReader reads JSON into nodes. It refuses what encoding/json repairs:
-// broken UTF-8, half a surrogate pair, a key given twice.
+// jsonReader parses JSON into nodes. It rejects faults that encoding/json repairs silently:
+// invalid UTF-8, half of a surrogate pair, and a duplicate key.
 type jsonReader struct {
 	text []byte
 	dec  *json.Decoder
 }
 
+// parseText parses a JSON text.
 func parseText(text []byte) (*node, *Error) {
 	if !utf8.Valid(text) {
 		off := 0
@@ -112,12 +114,12 @@ func (r *jsonReader) token() (json.Token, int, *Error) {
 	case errors.As(err, &syntax):
 		return nil, off, jsonError(max(0, int(syntax.Offset)-1), "%s", err)
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, off, jsonError(len(r.text), "found the end of the text inside a value")
+		return nil, off, jsonError(len(r.text), "found the end of the text within a value")
 	case err != nil:
 		return nil, off, jsonError(off, "%s", err)
 	}
 	if _, ok := t.(string); ok && loneSurrogate(r.text[off:r.dec.InputOffset()]) {
-		return nil, off, jsonError(off, "found half of a surrogate pair in a string")
+		return nil, off, jsonError(off, "found half of a surrogate pair in a string, expected both halves")
 	}
 	return t, off, nil
 }
@@ -143,7 +145,7 @@ func (r *jsonReader) value(depth int) (*node, *Error) {
 			}
 			k, _ := key.(string)
 			if have[k] {
-				return nil, jsonError(off, "found key %s twice in one object", quote(k))
+				return nil, jsonError(off, "found the key %s twice in one object", quote(k))
 			}
 			have[k] = true
 			n.keys = append(n.keys, k)
@@ -158,7 +160,7 @@ func (r *jsonReader) value(depth int) (*node, *Error) {
 	return n, e
 }
 
-// loneSurrogate reports whether a JSON string literal has half of a pair.
+// loneSurrogate reports whether a JSON string literal has half of a surrogate pair.
 func loneSurrogate(lit []byte) bool {
 	high := false
 	for i := 0; i < len(lit); i++ {

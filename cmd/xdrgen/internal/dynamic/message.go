@@ -7,24 +7,25 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Message says of which values a message is made, one after the other. What
-// comes later depends on what stands before it, so that only the bytes say
-// which type a message has.
+// Message describes a message that consists of several values: a header, a body, an RPC
+// message, and arguments or results. The earlier values determine the types of the later ones,
+// so that the type of a message depends on its bytes.
 type Message struct {
-	Header   *ir.Type       // the first value; nil for none
-	Path     string         // of the number in Header that selects the next value; empty for none
-	Codes    []ir.CodePoint // which type a number selects
-	RPC      *ir.Type       // rpc_msg, where an RPC message follows; nil for none
-	Programs []*ir.Decl     // whose procedures say what the arguments of a call are
-	Result   *ir.Type       // of the procedure that a reply answers; nil where it is not known
+	Header   *ir.Type       // type of the header; nil if there is none
+	Path     string         // path of the number in Header that selects the body; empty if there is no body
+	Codes    []ir.CodePoint // types of the body by number
+	RPC      *ir.Type       // rpc_msg if an RPC message follows, else nil
+	Programs []*ir.Decl     // programs whose procedures have the arguments of calls
+	Result   *ir.Type       // result of the procedure that a reply answers; nil if not known
 }
 
-// HeaderType is the space of the code points that select the body of a message.
+// HeaderType is the code space whose code points select the body of a message.
 const HeaderType = "header-type"
 
-// Type returns the type of the message in data: a struct of header, body, rpc
-// and args or result. Words for which there is no type are its payload. An error
-// is about Path; faults in the data are for Decode to find.
+// Type returns the type of the message in data: a struct with the fields header, body, rpc,
+// and args or result, as far as they are present. The field payload has the words for which
+// there is no type. An error means that Path is wrong; Type does not report faults in the
+// data, which Decode finds.
 func (m *Message) Type(data []byte, l Limits) (*ir.Type, error) {
 	r := messageReader{data: data, limits: l}
 	if m.Header != nil {
@@ -41,22 +42,23 @@ func (m *Message) Type(data []byte, l Limits) (*ir.Type, error) {
 	return &ir.Type{Kind: ir.Ref, Ref: &ir.Decl{Kind: ir.Struct, Name: "message", Fields: r.fields}}, nil
 }
 
-// messageReader takes the values of a message from the front of its bytes.
+// messageReader decodes the values of a message one after the other.
 type messageReader struct {
-	data   []byte // what is left
+	data   []byte // not yet decoded
 	limits Limits
 	fields []*ir.Field
-	ended  bool // the last field takes all that is left, or is at fault
+	ended  bool // the last field takes the rest of the data, or is faulty
 }
 
+// open reports whether more values can be decoded.
 func (r *messageReader) open() bool { return !r.ended && len(r.data) > 0 }
 
 func (r *messageReader) add(name string, t *ir.Type) {
 	r.fields = append(r.fields, &ir.Field{Name: name, Type: t})
 }
 
-// take reads one value, nil where it is at fault.
-func (r *messageReader) take(name string, t *ir.Type) *Value {
+// decode adds a field and decodes its value. It returns nil if the value is faulty.
+func (r *messageReader) decode(name string, t *ir.Type) *Value {
 	r.add(name, t)
 	v, err := Decode(r.data, t, r.limits)
 	if err != nil {
@@ -67,31 +69,31 @@ func (r *messageReader) take(name string, t *ir.Type) *Value {
 	return v
 }
 
-// last adds the value that takes the rest.
+// last adds a field whose value takes the rest of the data.
 func (r *messageReader) last(name string, t *ir.Type) {
 	r.add(name, t)
 	r.ended = true
 }
 
-// header takes the header and the body that its number selects.
+// header decodes the header, and the body that a number in it selects.
 func (m *Message) header(r *messageReader) error {
-	head := r.take("header", m.Header)
+	head := r.decode("header", m.Header)
 	if head == nil || m.Path == "" {
 		return nil
 	}
 	v := head.find(m.Path)
 	if v == nil {
-		return fmt.Errorf("%s has no field %s", TypeName(m.Header), m.Path)
+		return fmt.Errorf("%s has no field %s", m.Header.Spell(), m.Path)
 	}
 	switch t := v.Type.Underlying(); {
 	case t.Kind == ir.Uint, t.Kind == ir.Int, t.Kind == ir.Ref && t.Ref.Kind == ir.Enum:
 	default:
-		return fmt.Errorf("field %s of %s is %s, expected a number of 32 bits", m.Path, TypeName(m.Header), TypeName(v.Type))
+		return fmt.Errorf("field %s of %s is %s, expected a 32-bit number", m.Path, m.Header.Spell(), v.Type.Spell())
 	}
 	for _, c := range m.Codes {
 		if c.Space == HeaderType && c.Value == uint32(v.Word) {
 			if c.Decl != nil {
-				r.take("body", typeOf(c.Decl))
+				r.decode("body", typeOf(c.Decl))
 			}
 			return nil
 		}
@@ -99,10 +101,9 @@ func (m *Message) header(r *messageReader) error {
 	return nil
 }
 
-// rpc takes an RPC message (RFC 5531 §9) and what follows it: arguments, or
-// results.
+// rpc decodes an RPC message (RFC 5531 §9), and adds the arguments or results that follow it.
 func (m *Message) rpc(r *messageReader) {
-	v := r.take("rpc", m.RPC)
+	v := r.decode("rpc", m.RPC)
 	if v == nil || len(r.data) == 0 && v.find("body.cbody") == nil {
 		return
 	}
@@ -118,8 +119,7 @@ func (m *Message) rpc(r *messageReader) {
 	}
 }
 
-// args returns the type of the arguments of a procedure, nil for one that is not
-// declared.
+// args returns the type of the arguments of a procedure, or nil if it is not declared.
 func (m *Message) args(prog, vers, proc uint32) *ir.Type {
 	for _, d := range m.Programs {
 		if d.Program.Number != prog {
@@ -136,7 +136,7 @@ func (m *Message) args(prog, vers, proc uint32) *ir.Type {
 	return nil
 }
 
-// find returns the value at a path of names below v, nil where there is none.
+// find returns the value at a path of names below v, or nil if there is none.
 func (v *Value) find(path string) *Value {
 	for name := range strings.SplitSeq(path, ".") {
 		var next *Value
@@ -153,7 +153,7 @@ func (v *Value) find(path string) *Value {
 	return v
 }
 
-// Programs returns the programs of a unit and of what it imports.
+// Programs returns the programs of a unit and of the units that it imports.
 func Programs(u *ir.Unit) []*ir.Decl {
 	var out []*ir.Decl
 	for _, d := range declarations(u) {

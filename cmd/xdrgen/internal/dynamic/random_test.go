@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// maker makes random values. left bounds how many.
+// maker makes at most left random values.
 type maker struct {
 	*rand.Rand
 	left int
@@ -30,8 +30,8 @@ func (m *maker) bytes(n int) []byte {
 	return b
 }
 
-// value makes a value of type t, or returns nil where it cannot: a head of a
-// list, say, that leads to itself for ever.
+// value makes a value of type t, or returns nil if it cannot, for example if a list contains
+// itself without end.
 func (m *maker) value(name string, index int, t *ir.Type) *Value {
 	v := &Value{Name: name, Index: index, Type: t}
 	if m.left--; m.left < -1000 {
@@ -103,7 +103,7 @@ func (m *maker) value(name string, index int, t *ir.Type) *Value {
 	return v
 }
 
-// union takes an arm by a case, or the default by luck.
+// union chooses an arm by a case, or the default by a random discriminant.
 func (m *maker) union(v *Value, d *ir.Decl, add func(string, int, *ir.Type) bool) bool {
 	if !add(d.Disc.Name, -1, d.Disc.Type) {
 		return false
@@ -125,8 +125,8 @@ func (m *maker) union(v *Value, d *ir.Decl, add func(string, int, *ir.Type) bool
 	return v.Arm != nil && (v.Arm.Field == nil || add(v.Arm.Field.Name, -1, v.Arm.Field.Type))
 }
 
-// TestRandom holds that values made at random come back, and that a byte made
-// bad is named: by its offset, and by the path of the piece that it is in.
+// TestRandom checks that random values round-trip, and that Decode reports a spoiled byte with
+// its offset and the path of the item that contains it.
 func TestRandom(t *testing.T) {
 	rounds := 1000
 	if testing.Short() {
@@ -143,16 +143,16 @@ func TestRandom(t *testing.T) {
 			}
 			data, err := Encode(v)
 			if err != nil {
-				t.Fatalf("%s: %v", TypeName(typ), err)
+				t.Fatalf("%s: %v", typ.Spell(), err)
 			}
 			root, err := DecodeAll(data, typ, Limits{})
 			if err != nil {
-				t.Fatalf("%s %x: %v", TypeName(typ), data, err)
+				t.Fatalf("%s %x: %v", typ.Spell(), data, err)
 			}
 			checkRoundTrip(t, root, data)
 			made++
 			if code, err := m.spoil(root, data); err != nil {
-				t.Fatalf("%s: %v", TypeName(typ), err)
+				t.Fatalf("%s: %v", typ.Spell(), err)
 			} else if code != "" {
 				broken[code]++
 			}
@@ -161,12 +161,13 @@ func TestRandom(t *testing.T) {
 	t.Logf("%d values, %v", made, broken)
 	for _, c := range []Code{Bool, Padding, Enum, Bound} {
 		if broken[c] < 100*rounds/1000 {
-			t.Errorf("%s was broken %d times only", c, broken[c])
+			t.Errorf("%s was broken only %d times", c, broken[c])
 		}
 	}
 }
 
-// spoil breaks one piece of data and reports whether the fault is found there.
+// spoil breaks one item of the data. It returns the expected code, and an error unless Decode
+// finds the fault there.
 func (m *maker) spoil(root *Value, data []byte) (Code, error) {
 	var rows []Row
 	for r := range Rows(root) {

@@ -10,31 +10,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Role says what a [Row] is within the value its path names.
+// Role is the role of a [Row] within the value at its path.
 type Role string
 
-// The roles of rows. All but Data are words that XDR adds to the data.
+// The roles of rows. All except Data are words that the encoding adds.
 const (
 	Data    Role = "value"
 	Count   Role = "count"   // of bytes or elements
-	Present Role = "present" // optional data, or a further element of a list, follows
-	Absent  Role = "absent"  // no optional data
-	End     Role = "end"     // of a list
+	Present Role = "present" // optional data, or another element of a list, follows
+	Absent  Role = "absent"  // optional data is absent
+	End     Role = "end"     // end of a list
 )
 
-// Row is a piece of XDR that is one item: a number, a count, the bytes of an
-// opaque with their padding.
+// Row is one item of XDR: a number, a count, or opaque data with its padding.
 type Row struct {
 	Offset, Length int
 	Path           string
 	Role           Role
-	Type           *ir.Type // of the value; nil for what is no value
-	Value          *Value
-	Text           string // for people: "OP_READ (1)", "3 elements"
+	Type           *ir.Type // of Value
+	Value          *Value   // the value at Path
+	Text           string   // for people: "OP_READ (1)", "3 elements"
 }
 
-// Rows returns all pieces of a tree in order of their offsets. Each byte that
-// Decode read is in exactly one of them, also where it met a fault.
+// Rows returns all items of a tree in order of offset. Each byte that Decode decoded is in
+// exactly one of them, even if there was a fault.
 func Rows(root *Value) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		w := rowWalk{yield: yield}
@@ -51,7 +50,7 @@ func (w *rowWalk) row(v *Value, off, length int, role Role, format string, args 
 	return w.yield(Row{Offset: off, Length: length, Path: pathOf(w.chain), Role: role, Type: v.Type, Value: v, Text: fmt.Sprintf(format, args...)})
 }
 
-// value yields the rows of v. It returns false when no more are wanted.
+// value yields the rows of v. It returns false if the caller wants no more.
 func (w *rowWalk) value(v *Value) bool {
 	w.chain = append(w.chain, v)
 	defer func() { w.chain = w.chain[:len(w.chain)-1] }()
@@ -87,8 +86,7 @@ func (w *rowWalk) items(v *Value) bool {
 	return true
 }
 
-// list yields the presence words between the elements: whatever lies between
-// two elements, and after the last.
+// list yields the elements of a list, and the presence words before and after them.
 func (w *rowWalk) list(v *Value) bool {
 	at := v.Offset
 	for i, c := range v.Items {
@@ -103,12 +101,13 @@ func (w *rowWalk) list(v *Value) bool {
 	if at == v.Offset+v.Length {
 		return true
 	}
-	if v.Word == 1 { // the fault came right after the presence word
+	if v.Word == 1 { // the element after the presence word is faulty
 		return w.row(v, at, 4, Present, "element %d follows", len(v.Items))
 	}
 	return w.row(v, at, 4, End, "end of list")
 }
 
+// plural returns a number with a noun, in the plural if needed.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -116,7 +115,7 @@ func plural(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// Text returns the value of a number, an enum, or opaque data, for people.
+// Text returns a number, an enum member, a string or the length of opaque data, for people.
 func Text(v *Value) string {
 	t := v.Type.Underlying()
 	switch t.Kind {
@@ -144,7 +143,8 @@ func Text(v *Value) string {
 	return discText(v)
 }
 
-// discText returns an enumerator with its number, or the number alone.
+// discText returns a discriminant in words: an enumerator with its number, a boolean, or a
+// number.
 func discText(v *Value) string {
 	if v.Member != nil {
 		return fmt.Sprintf("%s (%d)", v.Member.Name, v.Member.Value)
@@ -157,7 +157,7 @@ func discText(v *Value) string {
 	return strconv.FormatInt(int64(v.Word), 10)
 }
 
-// cut returns the first bytes of b, at most n, without breaking a character.
+// cut returns at most the first n bytes of b, without splitting a character.
 func cut(b []byte, n int) []byte {
 	if len(b) <= n {
 		return b
@@ -166,25 +166,4 @@ func cut(b []byte, n int) []byte {
 		n--
 	}
 	return b[:n]
-}
-
-// TypeName returns a type as XDR writes it.
-func TypeName(t *ir.Type) string {
-	switch t.Kind {
-	case ir.FixedOpaque:
-		return fmt.Sprintf("opaque[%d]", t.Len)
-	case ir.Opaque, ir.String:
-		return t.Kind.Word() + t.Bounds()
-	case ir.FixedArray:
-		return fmt.Sprintf("%s[%d]", TypeName(t.Elem), t.Len)
-	case ir.Array:
-		return TypeName(t.Elem) + t.Bounds()
-	case ir.Optional:
-		return TypeName(t.Elem) + "*"
-	case ir.ListOf:
-		return t.Ref.Name + "*"
-	case ir.ListHead, ir.Ref:
-		return t.Ref.Name
-	}
-	return t.Kind.Word()
 }

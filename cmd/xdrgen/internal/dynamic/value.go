@@ -8,8 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Value is one node of a tree of values. Which fields count follows from the
-// type underneath:
+// Value is one node of a tree of values. The underlying type determines the fields in use:
 //
 //	Bool, Int, Uint, Hyper, Uhyper, Float, Double   Word: its bits, sign-extended for Int
 //	enum                                            Word as Int, Member
@@ -19,14 +18,14 @@ import (
 //	FixedArray, Array, ListOf, ListHead             Items: the elements
 //	Optional                                        Items: none or one
 //
-// Decode also leaves the last count or presence word of opaque data, arrays,
-// lists and optionals in Word, which tells how far a value at fault came.
+// Decode also sets Word to the last count or presence word of opaque data, arrays, lists and
+// optional data. It shows how far Decode got in a faulty value.
 type Value struct {
-	Name   string   // of the field; empty for an element, and for the root
-	Index  int      // of the element; -1 for a field
+	Name   string   // name of the field; empty for an element and for the root
+	Index  int      // index of the element; -1 for a field
 	Type   *ir.Type // as declared; typedefs are not followed
-	Offset int      // of the first byte: in the XDR, or in the JSON text it was read from
-	Length int      // bytes of XDR, padding, counts and presence words included
+	Offset int      // of the first byte in the XDR, or in the JSON text if it was parsed from JSON
+	Length int      // bytes of XDR, with padding, counts and presence words
 	Word   uint64
 	Bytes  []byte // shared with the input of Decode
 	Member *ir.Member
@@ -34,10 +33,12 @@ type Value struct {
 	Items  []*Value
 }
 
-// Limits bounds what a value may cost. Zero fields mean the defaults.
+// Limits bounds the cost of a tree.
 type Limits struct {
-	Depth  int // nesting of types that hold themselves; 128
-	Values int // nodes of the tree; 1048576
+	// Depth is the greatest depth of recursive types. If zero, the default is 128.
+	Depth int
+	// Values is the greatest number of values in the tree. If zero, the default is 1048576.
+	Values int
 }
 
 const (
@@ -55,31 +56,31 @@ func orDefault(n, d int) int {
 	return n
 }
 
-// Code is the class of an [Error].
+// Code is the kind of an [Error].
 type Code string
 
-// The codes of faults. The first ones are those of package runtime/xdr.
+// The codes of faults. All but JSON are also codes of package runtime/xdr.
 const (
-	Short    Code = "short"    // the input ends inside a value
-	Trailing Code = "trailing" // bytes after the value
-	Bool     Code = "bool"     // boolean or presence word neither 0 nor 1
-	Padding  Code = "padding"  // padding byte not zero
-	Bound    Code = "bound"    // length over the declared maximum, or not the fixed one
-	Enum     Code = "enum"     // number that is no enumerator
-	Union    Code = "union"    // discriminant without an arm
-	Depth    Code = "depth"    // nested deeper than the limit
-	Memory   Code = "memory"   // more values than the limit
-	Empty    Code = "empty"    // list that must have an element has none
-	JSON     Code = "json"     // JSON text that is not well-formed or not of the type
+	Short    Code = "short"    // the input ends within a value
+	Trailing Code = "trailing" // there are bytes after the value
+	Bool     Code = "bool"     // a boolean or presence word is neither 0 nor 1
+	Padding  Code = "padding"  // a padding byte is not zero
+	Bound    Code = "bound"    // a length is above the bound, or not the fixed length
+	Enum     Code = "enum"     // a number is not an enumerator
+	Union    Code = "union"    // a discriminant has no arm
+	Depth    Code = "depth"    // the depth is above the limit
+	Memory   Code = "memory"   // the number of values is above the limit
+	Empty    Code = "empty"    // a list that must have an element is empty
+	JSON     Code = "json"     // the JSON text is not valid, or does not fit the type
 )
 
-// rule names what each code is founded on.
+// rule returns the rule that a fault breaks.
 func (c Code) rule() string {
 	switch c {
 	case Short, Padding:
 		return "RFC 4506 §3"
 	case Trailing:
-		return "a message is one value"
+		return "the data is one value"
 	case Bool:
 		return "RFC 4506 §4.4"
 	case Bound:
@@ -93,23 +94,23 @@ func (c Code) rule() string {
 	case JSON:
 		return "RFC 8259, and the JSON form in xdrgen help json"
 	}
-	return "a limit of this tool"
+	return "a limit of xdrgen"
 }
 
-// Error is the fault that ended a Decode, Encode or ParseJSON.
+// Error is a fault found by Decode, Encode or ParseJSON.
 type Error struct {
 	Code    Code
 	Path    string // from the root: "body.writes[3].target"; empty for the root itself
-	Offset  int    // of the offending bytes in the input
-	Length  int    // how many bytes are at fault; 0 where some are missing
+	Offset  int    // of the faulty bytes in the input
+	Length  int    // number of faulty bytes; 0 if bytes are missing
 	Message string // what was found and what was expected
-	Note    string // what else may be the cause; may be empty
+	Note    string // another possible cause, or empty
 }
 
-// Rule names the rule that was broken.
+// Rule returns the rule that the input breaks.
 func (e *Error) Rule() string { return e.Code.rule() }
 
-// Error renders the fault in one line.
+// Error returns the fault on one line.
 func (e *Error) Error() string {
 	path := e.Path
 	if path == "" {
@@ -122,7 +123,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// pathOf returns the path of the last value of a chain that begins at the root.
+// pathOf returns the path of the last value of a chain, which begins at the root.
 func pathOf(chain []*Value) string {
 	var b strings.Builder
 	for _, v := range chain {
@@ -139,7 +140,7 @@ func pathOf(chain []*Value) string {
 	return b.String()
 }
 
-// enumOf returns the enum that t is, through typedefs, or nil.
+// enumOf returns the enum that t is, following typedefs, or nil if it is none.
 func enumOf(t *ir.Type) *ir.Decl {
 	if u := t.Underlying(); u.Kind == ir.Ref && u.Ref.Kind == ir.Enum {
 		return u.Ref
@@ -147,8 +148,8 @@ func enumOf(t *ir.Type) *ir.Decl {
 	return nil
 }
 
-// fieldsOf returns the fields of a struct, of a list node without the pointer
-// to the next.
+// fieldsOf returns the fields of a struct. For a list node, it leaves out the pointer to the
+// next node.
 func fieldsOf(d *ir.Decl) []*ir.Field {
 	if d.List != nil {
 		return d.List.Elem
@@ -156,7 +157,7 @@ func fieldsOf(d *ir.Decl) []*ir.Field {
 	return d.Fields
 }
 
-// index finds enumerators and arms by number, however many there are.
+// index finds enumerators, arms and list nodes without searching.
 type index struct {
 	members map[*ir.Decl]map[int32]*ir.Member
 	arms    map[*ir.Decl]map[uint32]*ir.Arm
@@ -167,7 +168,7 @@ func newIndex() index {
 	return index{map[*ir.Decl]map[int32]*ir.Member{}, map[*ir.Decl]map[uint32]*ir.Arm{}, map[*ir.Decl]*ir.Type{}}
 }
 
-// member returns the first enumerator with a number, or nil.
+// member returns the first enumerator with a number, or nil if there is none.
 func (x index) member(d *ir.Decl, n int32) *ir.Member {
 	m := x.members[d]
 	if m == nil {
@@ -182,7 +183,7 @@ func (x index) member(d *ir.Decl, n int32) *ir.Member {
 	return m[n]
 }
 
-// arm returns the arm that a discriminant selects, or nil.
+// arm returns the arm that a discriminant selects, or nil if there is none.
 func (x index) arm(d *ir.Decl, word uint32) *ir.Arm {
 	m := x.arms[d]
 	if m == nil {

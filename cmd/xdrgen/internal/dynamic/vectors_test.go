@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// TestVectors holds that the messages of the RPC-over-RDMA documents that were
-// worked out by hand are read and come back, with no generated code.
+// TestVectors checks that the hand-written messages of the RPC-over-RDMA documents round-trip
+// without generated code.
 func TestVectors(t *testing.T) {
 	spec := "../../../../spec/x/rpcrdma1"
 	typ := mustType(t, unit(t, sema.Options{Files: []string{spec + "/rpcrdma1.x"}, Include: []string{spec + "/.."}}), "rdma_msg")

@@ -1,7 +1,7 @@
 package lint
 
-// lintCase is a text and the findings on it: "line:column rule". Lines count
-// from 1. good is the text with the advice of the rule taken.
+// lintCase is a text with the findings expected for it, in the form "line:column rule".
+// good is the text after following the advice of the rule.
 type lintCase struct {
 	name, text string
 	want       []string
@@ -24,7 +24,7 @@ func cases() []lintCase {
 		},
 		{"array, no program", "struct m { int v<>; };\n", []string{"1:12 unbounded-data"}, "struct m { int v<9>; };\n"},
 		{
-			"not reached", "typedef string other<>;\nstruct m { int a; };\n" + program,
+			"unused type", "typedef string other<>;\nstruct m { int a; };\n" + program,
 			[]string{"1:16 unused-declaration"},
 			"struct m { int a; };\n" + program,
 		},
@@ -71,12 +71,12 @@ func cases() []lintCase {
 			"union m switch (int d) { case 0: int a; default: void; };\n" + program,
 		},
 		{
-			"arm missing", "enum e { A = 0, B = 1 };\nunion m switch (e d) { case A: int a; };\n" + program,
+			"missing arm", "enum e { A = 0, B = 1 };\nunion m switch (e d) { case A: int a; };\n" + program,
 			[]string{"2:7 missing-arm"},
 			"enum e { A = 0, B = 1 };\nunion m switch (e d) { case A: int a; case B: void; };\n" + program,
 		},
 		{
-			"arm of bool missing", "union m switch (bool d) { case TRUE: int a; };\n" + program,
+			"missing arm for a bool", "union m switch (bool d) { case TRUE: int a; };\n" + program,
 			[]string{"1:7 missing-arm"},
 			"union m switch (bool d) { case TRUE: int a; default: void; };\n" + program,
 		},
@@ -103,13 +103,13 @@ func cases() []lintCase {
 		},
 
 		{
-			"types meet", "struct a_b { int x; };\nstruct aB { int x; };\nstruct m { a_b x; aB y; };\n" + program,
+			"type names clash", "struct a_b { int x; };\nstruct aB { int x; };\nstruct m { a_b x; aB y; };\n" + program,
 			[]string{"2:8 name-clash"},
 			"struct a_b { int x; };\nstruct a_c { int x; };\nstruct m { a_b x; a_c y; };\n" + program,
 		},
-		{"fields meet", "struct m { int ab; int a_b; };\n" + program, []string{"1:24 name-clash"}, "struct m { int ab; int ac; };\n" + program},
-		{"members meet", "enum m { AB = 0, A_B = 1 };\n" + program, []string{"1:18 name-clash"}, "enum m { AB = 0, AC = 1 };\n" + program},
-		{"fields kept apart", "struct m { int ab; int a_b; };\n" + program + "---\nrename m.a_b Other\n", nil, ""},
+		{"field names clash", "struct m { int ab; int a_b; };\n" + program, []string{"1:24 name-clash"}, "struct m { int ab; int ac; };\n" + program},
+		{"member names clash", "enum m { AB = 0, A_B = 1 };\n" + program, []string{"1:18 name-clash"}, "enum m { AB = 0, AC = 1 };\n" + program},
+		{"clash resolved by a rename", "struct m { int ab; int a_b; };\n" + program + "---\nrename m.a_b Other\n", nil, ""},
 		{
 			"well-known name", "typedef unsigned hyper uint32_t;\nstruct m { uint32_t a; };\n" + program,
 			[]string{"1:24 shadowed-name"},
@@ -117,7 +117,7 @@ func cases() []lintCase {
 		},
 		{"value of bool", "const true = 1;\nstruct m { int a; };\n" + program, []string{"1:7 shadowed-name"}, "struct m { int a; };\n" + program},
 		{
-			"odd prefix", "enum m { M_A = 0, M_B = 1, M_C = 2, D = 3 };\n" + program,
+			"member without the prefix", "enum m { M_A = 0, M_B = 1, M_C = 2, D = 3 };\n" + program,
 			[]string{"1:37 inconsistent-prefix"},
 			"enum m { M_A = 0, M_B = 1, M_C = 2, M_D = 3 };\n" + program,
 		},
@@ -134,21 +134,21 @@ func cases() []lintCase {
 			"program P { version V { void P_NULL(void) = 0; } = 1; } = 100003;\n",
 		},
 
-		{"ignored beside", "struct m {\n opaque data<>; /* xdrgen:ignore unbounded-data bounded by the record */\n};\n" + program, nil, ""},
-		{"ignored above", "struct m {\n /* xdrgen:ignore unbounded-data bounded by\n  * the record */\n\n opaque data<>;\n};\n" + program, nil, ""},
-		{"ignored by //", "struct m {\n opaque data<>; // xdrgen:ignore unbounded-data bounded by the record\n};\n" + program, nil, ""},
-		{"ignored in a declaration", "/* xdrgen:ignore unbounded-data,recursive-type a trusted peer only */\n/* About m. */\nstruct m {\n opaque a<>;\n opaque b<>;\n m c<>;\n};\n" + program, nil, ""},
+		{"ignored on the same line", "struct m {\n opaque data<>; /* xdrgen:ignore unbounded-data bounded by the record */\n};\n" + program, nil, ""},
+		{"ignored on the line above", "struct m {\n /* xdrgen:ignore unbounded-data bounded by\n  * the record */\n\n opaque data<>;\n};\n" + program, nil, ""},
+		{"ignored by a // comment", "struct m {\n opaque data<>; // xdrgen:ignore unbounded-data bounded by the record\n};\n" + program, nil, ""},
+		{"ignored in a whole declaration", "/* xdrgen:ignore unbounded-data,recursive-type a trusted peer only */\n/* About m. */\nstruct m {\n opaque a<>;\n opaque b<>;\n m c<>;\n};\n" + program, nil, ""},
 		{
-			"ignored elsewhere", "/* xdrgen:ignore unbounded-data one field only */\nstruct o { opaque a<>; };\nstruct m { opaque b<>; o c; };\n" + program,
+			"ignored in another declaration", "/* xdrgen:ignore unbounded-data one field only */\nstruct o { opaque a<>; };\nstruct m { opaque b<>; o c; };\n" + program,
 			[]string{"3:12 unbounded-data"},
 			"",
 		},
 		{
-			"ignored without reason", "struct m {\n opaque data<>; /* xdrgen:ignore unbounded-data */\n};\n" + program,
+			"ignore without a reason", "struct m {\n opaque data<>; /* xdrgen:ignore unbounded-data */\n};\n" + program,
 			[]string{"2:2 unbounded-data", "2:20 bad-ignore"},
 			"",
 		},
-		{"ignored misspelled", "/* xdrgen:ignore unbounded-date why */\nstruct m { int a; };\n" + program, []string{"1:4 bad-ignore"}, ""},
-		{"nothing to ignore", "/* xdrgen:ignore unbounded-data why */\nstruct m { int a; };\n" + program, []string{"1:4 stale-ignore"}, ""},
+		{"ignore of a misspelled rule", "/* xdrgen:ignore unbounded-date why */\nstruct m { int a; };\n" + program, []string{"1:4 bad-ignore"}, ""},
+		{"ignore of nothing", "/* xdrgen:ignore unbounded-data why */\nstruct m { int a; };\n" + program, []string{"1:4 stale-ignore"}, ""},
 	}
 }

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	maxFixed = 4096    // bytes of fixed data that are no matter
-	maxRatio = 16      // bytes in memory for one on the wire
-	maxHarm  = 1 << 16 // bytes in memory below which the ratio is no matter
+	maxFixed = 4096    // bytes of fixed-length data that are acceptable
+	maxRatio = 16      // bytes of memory per byte on the wire that are acceptable
+	maxHarm  = 1 << 16 // bytes of memory up to which any ratio is acceptable
 )
 
-// cost looks for what lets a peer make a reader work or allocate.
+// cost reports types by which a peer can make a reader work or allocate much.
 func (l *linter) cost(d *ir.Decl) {
-	if _, held := l.reach[d]; !held {
+	if _, used := l.reach[d]; !used {
 		return
 	}
 	if d.Recursive && d.Kind != ir.Typedef {
-		f := finding(RecursiveType, d.Pos, "%s %s holds values of itself", word(d), d.Name)
+		f := finding(RecursiveType, d.Pos, "%s %s contains values of its own type", d.Kind.Word(), d.Name)
 		l.report(RecursiveType, d, l.via(f, d))
 	}
 	types(d, func(t *ir.Type, name string) {
@@ -49,9 +49,9 @@ func (l *linter) cost(d *ir.Decl) {
 	}
 }
 
-// amplification looks at what bytes from a peer become in memory, where that
-// is much and no type within is to blame. Elements without bytes on the wire
-// have no such number.
+// amplification reports d if its values take much more memory than bytes on the wire, and
+// no type within d is the cause. It also reports arrays whose elements take no bytes on the
+// wire, for which there is no such ratio.
 func (l *linter) amplification(d *ir.Decl) {
 	times, blamed := l.amplifies(d), false
 	var worst *ir.Type
@@ -61,7 +61,7 @@ func (l *linter) amplification(d *ir.Decl) {
 		wire, mem, ok := l.element(d, t)
 		switch {
 		case ok && wire == 0:
-			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes", n), d))
+			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes on the wire", n), d))
 		case ok && float64(mem)/float64(wire) > most:
 			most, worst, name = float64(mem)/float64(wire), t, n
 		}
@@ -70,17 +70,17 @@ func (l *linter) amplification(d *ir.Decl) {
 	if times == 0 || blamed {
 		return
 	}
-	f := finding(Amplification, d.Pos, "bytes of %s become up to %d times as many in memory", d.Name, times)
+	f := finding(Amplification, d.Pos, "%s takes up to %d times as many bytes in memory as on the wire", d.Name, times)
 	if worst != nil {
 		wire, mem, _ := l.element(d, worst)
 		f.Span = worst.Pos
-		f = f.Note("an element of %s is %d bytes or more on the wire and %d in memory", name, wire, mem)
+		f = f.Note("an element of %s takes at least %d bytes on the wire and %d in memory", name, wire, mem)
 	}
 	l.report(Amplification, d, l.via(f, d))
 }
 
-// amplifies returns how many times as many bytes values of d take in memory as
-// on the wire, 0 where that is no matter.
+// amplifies returns how many times as many bytes values of d take in memory as on the wire,
+// or 0 if that is acceptable.
 func (l *linter) amplifies(d *ir.Decl) int {
 	times := l.costs.Amplification(d)
 	if times <= maxRatio || !d.Size.Unbounded && d.Size.Max <= maxHarm/uint64(times) {
@@ -89,8 +89,8 @@ func (l *linter) amplifies(d *ir.Decl) int {
 	return times
 }
 
-// element returns the least bytes on the wire and those in memory of an element
-// of an array or list that d writes.
+// element returns the least bytes on the wire and the bytes in memory of an element of t,
+// a type written in d. It reports false if t is no array or list.
 func (l *linter) element(d *ir.Decl, t *ir.Type) (wire, mem uint64, ok bool) {
 	switch {
 	case t.Kind == ir.Array && t.Max > 0:
@@ -105,7 +105,8 @@ func (l *linter) element(d *ir.Decl, t *ir.Type) (wire, mem uint64, ok bool) {
 	return 0, 0, false
 }
 
-// character tells an element that was written as one of C's small types.
+// character returns the name of the C character type as which the file writes t, and
+// whether there is one.
 func character(t *ir.Type) (string, bool) {
 	if t.Kind != ir.Int && t.Kind != ir.Uint {
 		return "", false
@@ -116,20 +117,4 @@ func character(t *ir.Type) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func word(d *ir.Decl) string {
-	switch d.Kind {
-	case ir.Struct:
-		return "struct"
-	case ir.Union:
-		return "union"
-	case ir.Enum:
-		return "enum"
-	case ir.Program:
-		return "program"
-	case ir.Const:
-		return "const"
-	}
-	return "typedef"
 }

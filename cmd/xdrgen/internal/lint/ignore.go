@@ -8,24 +8,24 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// pragma is what a comment says that lets findings pass.
+// pragma marks a comment that suppresses findings.
 const pragma = "xdrgen:ignore"
 
-// ignore is one such comment.
+// ignore is a comment that suppresses findings.
 type ignore struct {
-	at     source.Span
-	line   int      // that it speaks of
-	rules  []string // as written, by commas
+	at     source.Span // of the pragma
+	line   int         // on which it suppresses findings
+	rules  []string    // names, as written
 	reason string
-	used   bool
+	used   bool // it has suppressed a finding, or was reported itself
 }
 
-// names reports whether the comment lets findings of rule r pass.
+// names reports whether the comment suppresses findings of rule r.
 func (i *ignore) names(r Rule) bool {
 	return i.reason != "" && slices.Contains(i.rules, r.Info().Name)
 }
 
-// ignored reports whether a comment lets a finding of rule r at a place pass.
+// ignored reports whether a comment suppresses findings of rule r at a position.
 func (l *linter) ignored(r Rule, at source.Span) bool {
 	if !at.Valid() {
 		return false
@@ -45,8 +45,8 @@ type lineOf struct {
 	line int
 }
 
-// findIgnores returns the pragmas of a file. One with code before it speaks of
-// its own line, one that stands alone of the next line of code.
+// findIgnores returns the pragmas of a file. A pragma with code before it on its line
+// applies to that line; one without applies to the next line of code.
 func findIgnores(f *source.File) []*ignore {
 	text := f.Text
 	if !bytes.Contains(text, []byte(pragma)) {
@@ -62,7 +62,7 @@ func findIgnores(f *source.File) []*ignore {
 		at = end
 	}
 	var out []*ignore
-	code := len(text) // what follows the comment and further comments
+	code := len(text) // offset of the first code after the comment
 	for n := len(comments) - 1; n >= 0; n-- {
 		start, end := comments[n][0], comments[n][1]
 		until := len(text)
@@ -84,7 +84,7 @@ func findIgnores(f *source.File) []*ignore {
 	return out
 }
 
-// parseIgnore reads the pragma of a comment; nil where it has none.
+// parseIgnore returns the pragma of a comment, or nil if it has none.
 func parseIgnore(f *source.File, start, end int) *ignore {
 	k := bytes.Index(f.Text[start:end], []byte(pragma))
 	if k < 0 {
@@ -98,10 +98,11 @@ func parseIgnore(f *source.File, start, end int) *ignore {
 	}
 }
 
-// nextComment returns the extent of the first comment from at on, -1 for none.
+// nextComment returns the start and end of the first comment at or after at, or -1 if there
+// is none.
 func nextComment(text []byte, at int) (start, end int) {
 	for ; at+1 < len(text); at++ {
-		if text[at] == '"' { // a file name or a string constant: on one line
+		if text[at] == '"' { // a file name or string constant, which ends on its line
 			rest := text[at+1:]
 			if k := bytes.IndexAny(rest, "\"\n"); k >= 0 && rest[k] == '"' {
 				at += k + 1
@@ -128,17 +129,17 @@ func nextComment(text []byte, at int) (start, end int) {
 	return -1, -1
 }
 
-// badIgnores reports pragmas that say no rule or no reason.
+// badIgnores reports pragmas without a known rule or without a reason.
 func (l *linter) badIgnores() {
 	for _, i := range l.ignores {
 		for _, name := range i.rules {
 			if _, ok := ruleNamed(name); ok {
 				continue
 			}
-			i.used = true // one finding is enough
-			f := finding(BadIgnore, i.at, "no rule is called %q", name)
+			i.used = true // so that it is not reported as stale too
+			f := finding(BadIgnore, i.at, "there is no lint rule %q", name)
 			if name == "" {
-				f = finding(BadIgnore, i.at, "comment names no rule")
+				f = finding(BadIgnore, i.at, "the comment names no rule")
 			}
 			if near, ok := nearest(name); ok {
 				f = f.Helpf("did you mean %s?", near)
@@ -147,12 +148,12 @@ func (l *linter) badIgnores() {
 		}
 		if i.reason == "" && !i.used {
 			i.used = true
-			l.report(BadIgnore, nil, finding(BadIgnore, i.at, "comment gives no reason"))
+			l.report(BadIgnore, nil, finding(BadIgnore, i.at, "the comment gives no reason"))
 		}
 	}
 }
 
-// staleIgnores reports pragmas that let nothing pass.
+// staleIgnores reports pragmas that suppress nothing although one of their rules is on.
 func (l *linter) staleIgnores() {
 	for _, i := range l.ignores {
 		if i.used {
@@ -164,7 +165,7 @@ func (l *linter) staleIgnores() {
 			on = on || l.on(r)
 		}
 		if on {
-			l.report(StaleIgnore, nil, finding(StaleIgnore, i.at, "there is no finding %s on line %d", strings.Join(i.rules, ", "), i.line))
+			l.report(StaleIgnore, nil, finding(StaleIgnore, i.at, "line %d has no finding of %s to ignore", i.line, strings.Join(i.rules, ", ")))
 		}
 	}
 }

@@ -10,26 +10,29 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Options says what to look for.
+// Options selects what Check reports.
 type Options struct {
-	Advice  bool          // also what is style
-	Disable map[Rule]bool // rules that are not wanted
-	Costs   Costs         // what values take in memory; nil where that is not known
+	Advice  bool          // report style too
+	Disable map[Rule]bool // rules to leave out
+	Costs   Costs         // memory costs of values; nil if they are not known
 }
 
-// Costs tells what values of a unit take in memory, once decoded.
+// Costs returns the memory that decoded values of a unit take.
 type Costs interface {
-	Amplification(*ir.Decl) int // bytes in memory for one on the wire, at most; 0 for none
-	Memory(*ir.Type) int        // bytes of a value itself, or of an element of a list
+	// Amplification returns the most bytes of memory that a value holds per byte on the wire.
+	// It returns 0 if all values have the same size, or if no limit is known.
+	Amplification(*ir.Decl) int
+	// Memory returns the bytes of a value itself, or of an element of a list.
+	Memory(*ir.Type) int
 }
 
-// ParseRules reads names of rules.
+// ParseRules returns the rules with the given names.
 func ParseRules(names []string) (map[Rule]bool, error) {
 	out := map[Rule]bool{}
 	for _, n := range names {
 		r, ok := ruleNamed(n)
 		if !ok {
-			hint := "the name of a rule"
+			hint := "the name of a lint rule"
 			if near, found := nearest(n); found {
 				hint = near
 			}
@@ -40,9 +43,9 @@ func ParseRules(names []string) (map[Rule]bool, error) {
 	return out, nil
 }
 
-// Check returns the findings on a unit that has no errors, in order of their
-// places. files are those of the unit, for the comments that let findings
-// pass. All findings have the severity Warning.
+// Check returns the findings on a unit without errors, in order of position. files are
+// the files of the unit, whose comments can suppress findings. All findings have the
+// severity Warning.
 func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
@@ -75,11 +78,12 @@ func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagn
 	return l.out
 }
 
+// linter is the state of one Check.
 type linter struct {
 	unit    *ir.Unit
 	bind    *ir.Bind
 	o       Options
-	reach   map[*ir.Decl]step // declarations that messages hold, and how they are reached
+	reach   map[*ir.Decl]step // declarations that messages use, each with a way to it
 	costs   Costs
 	ignores []*ignore
 	byLine  map[lineOf][]*ignore
@@ -87,12 +91,12 @@ type linter struct {
 	out     []diag.Diagnostic
 }
 
-// on reports whether a rule is looked for.
+// on reports whether a rule is enabled.
 func (l *linter) on(r Rule) bool {
 	return !l.o.Disable[r] && (l.o.Advice || r.Info().Level == Warning)
 }
 
-// finding makes a finding within a declaration.
+// finding returns a finding of rule r.
 func finding(r Rule, at source.Span, format string, args ...any) diag.Diagnostic {
 	i := r.Info()
 	return diag.Diagnostic{
@@ -101,8 +105,9 @@ func finding(r Rule, at source.Span, format string, args ...any) diag.Diagnostic
 	}
 }
 
-// report records a finding within declaration d, unless it is not wanted, a
-// comment lets it pass, or it is about what the compiler itself declares.
+// report records a finding within declaration d, which may be nil. It drops findings of
+// disabled rules, findings that a comment suppresses, and findings about declarations that
+// the compiler itself adds.
 func (l *linter) report(r Rule, d *ir.Decl, f diag.Diagnostic) {
 	if !l.on(r) {
 		return
@@ -129,8 +134,8 @@ func fields(d *ir.Decl, visit func(f *ir.Field)) {
 	}
 }
 
-// types calls visit with each type that a declaration writes, from the outside
-// to the inside, and with the name of what has it.
+// types calls visit with each type written in a declaration, the outer ones first, and with
+// the name of the field, argument or result that has it.
 func types(d *ir.Decl, visit func(t *ir.Type, name string)) {
 	walk := func(t *ir.Type, name string) {
 		for ; t != nil; t = t.Elem {
@@ -152,16 +157,16 @@ func types(d *ir.Decl, visit func(t *ir.Type, name string)) {
 	}
 }
 
-// step is how a declaration is reached: from another, or from the argument or
-// result or code point that way names. Neither is set where it is a message.
+// step is the last step of a way from a message to a declaration. Both fields are empty if
+// the declaration is a message itself.
 type step struct {
-	from *ir.Decl
-	way  string
+	from *ir.Decl // declaration that uses it
+	way  string   // argument, result or code point that uses it
 }
 
-// reachable returns the declarations that messages hold, each with the last
-// step to it from a procedure or a code point. In a unit with neither, every
-// type is a message of its own.
+// reachable returns the declarations that messages use, each with the last step of a
+// shortest way to it from a procedure or code point. In a unit with neither, every type is
+// taken for a message.
 func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]step {
 	out := map[*ir.Decl]step{}
 	var queue []*ir.Decl
@@ -197,10 +202,10 @@ func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]step {
 	return out
 }
 
-// maxWay limits how many types a way names.
+// maxWay limits how many types a note on the way to a declaration names.
 const maxWay = 6
 
-// via adds the shortest way from a procedure or code point to a finding.
+// via adds to a finding about d a note with the way from a procedure or code point to d.
 func (l *linter) via(f diag.Diagnostic, d *ir.Decl) diag.Diagnostic {
 	var through []string
 	s := l.reach[d]
@@ -211,11 +216,11 @@ func (l *linter) via(f diag.Diagnostic, d *ir.Decl) diag.Diagnostic {
 		return f
 	}
 	if len(through) == 0 {
-		return f.Note("reached from the %s", s.way)
+		return f.Note("used by the %s", s.way)
 	}
 	slices.Reverse(through)
 	if len(through) > maxWay {
 		through = append(through[:maxWay], "...")
 	}
-	return f.Note("reached from the %s through %s", s.way, strings.Join(through, ", "))
+	return f.Note("used by the %s through %s", s.way, strings.Join(through, ", "))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
-// check lints a text. A line "---" sets a sidecar off.
+// check lints a text. A sidecar follows it after a line "---".
 func check(t *testing.T, text string, o Options) []diag.Diagnostic {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,10 +86,10 @@ func TestRulesCovered(t *testing.T) {
 	}
 	for _, r := range Rules() {
 		if !seen[r.Name] {
-			t.Errorf("no case shows the rule %s", r.Name)
+			t.Errorf("no test case has a finding of rule %s", r.Name)
 		}
 		if codes[r.Code] || r.Code == "" || r.Reason == "" || r.Fix == "" || r.Level == 0 {
-			t.Errorf("rule %+v: code given twice, or something is missing", r)
+			t.Errorf("rule %+v: duplicate code or missing field", r)
 		}
 		codes[r.Code] = true
 	}
@@ -115,7 +115,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%+v: %s", tt.o, d)
 		}
 	}
-	if got := check(t, text, Options{})[0].Notes; len(got) != 2 || got[1] != "reached from the result of P_GET through r" {
+	if got := check(t, text, Options{})[0].Notes; len(got) != 2 || got[1] != "used by the result of P_GET through r" {
 		t.Errorf("notes %q", got)
 	}
 }
@@ -123,7 +123,7 @@ func TestLevels(t *testing.T) {
 func TestParseRules(t *testing.T) {
 	for given, want := range map[string]string{
 		"unbounded-dada": `found "unbounded-dada", expected unbounded-data`,
-		"x":              `found "x", expected the name of a rule`,
+		"x":              `found "x", expected the name of a lint rule`,
 	} {
 		if _, err := ParseRules([]string{given}); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, expected %s", given, err, want)
@@ -145,7 +145,7 @@ func FuzzIgnores(f *testing.F) {
 	})
 }
 
-// TestCorpus lints every interface file that compiles by itself.
+// TestCorpus lints every interface file that compiles on its own.
 func TestCorpus(t *testing.T) {
 	dir := corpus.Dir(t)
 	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
@@ -170,7 +170,7 @@ func TestCorpus(t *testing.T) {
 		n++
 		for _, d := range Check(r.Unit, r.Bind, r.Files, Options{Advice: true}) {
 			if !d.Span.Valid() {
-				t.Errorf("%s: finding %s without place", file, d.Message)
+				t.Errorf("%s: finding %q has no position", file, d.Message)
 			}
 			count[d.Info().Name]++
 		}

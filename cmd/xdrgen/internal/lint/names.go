@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// fold is a name without what other languages drop.
+// fold returns a name without the case and underscores that other languages drop.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// names looks for names that meet, among types, fields and members, and for
-// names that others use.
+// names reports types, fields and members whose names clash, and names that mean something
+// else elsewhere.
 func (l *linter) names() {
 	seen := map[string]*ir.Decl{}
 	for _, d := range l.unit.Decls {
@@ -30,7 +30,7 @@ func (l *linter) names() {
 	}
 }
 
-// parts looks at the names within one declaration.
+// parts reports clashes among the names within one declaration.
 func (l *linter) parts(d *ir.Decl) {
 	seen := map[string]source.Span{}
 	add := func(name string, at source.Span) {
@@ -49,17 +49,19 @@ func (l *linter) parts(d *ir.Decl) {
 	fields(d, func(f *ir.Field) { add(f.Name, f.Pos) })
 }
 
+// clash reports two names that clash, unless the sidecar renames one of them.
 func (l *linter) clash(d *ir.Decl, name, other string, at, first source.Span) {
-	f := finding(NameClash, at, "%s and %s differ in case or underscores only", name, other).With(first, "the other is here")
+	f := finding(NameClash, at, "%s and %s differ only in case or underscores", name, other).With(first, "the other name")
 	for _, r := range l.bind.Renames {
 		if r.XDR == name || r.XDR == other || r.XDR == d.Name+"."+name || r.XDR == d.Name+"."+other {
-			return // the sidecar keeps them apart
+			return // renamed in the sidecar
 		}
 	}
 	l.report(NameClash, d, f)
 }
 
-// common returns the type that a name stands for in C headers.
+// common returns the type that a name stands for in C headers, and whether it is a known
+// one.
 func common(name string) (ir.Kind, bool) {
 	switch name {
 	case "u_int", "uint", "uint32", "uint32_t", "u_int32_t", "u_long", "ulong":
@@ -78,7 +80,7 @@ func common(name string) (ir.Kind, bool) {
 	return 0, false
 }
 
-// shadowed looks for a well-known name with another meaning.
+// shadowed reports a well-known name that d gives another meaning.
 func (l *linter) shadowed(d *ir.Decl) {
 	if strings.EqualFold(d.Name, "TRUE") || strings.EqualFold(d.Name, "FALSE") {
 		l.report(ShadowedName, d, finding(ShadowedName, d.Pos, "%s is a value of bool", d.Name))
@@ -86,10 +88,11 @@ func (l *linter) shadowed(d *ir.Decl) {
 	}
 	kind, ok := common(d.Name)
 	if ok && (d.Kind != ir.Typedef || d.Type.Underlying().Kind != kind) {
-		l.report(ShadowedName, d, finding(ShadowedName, d.Pos, "%s is no %s here", d.Name, usual(kind)))
+		l.report(ShadowedName, d, finding(ShadowedName, d.Pos, "%s is usually %s, and this declaration differs", d.Name, usual(kind)))
 	}
 }
 
+// usual returns the words for the type of a name in C headers.
 func usual(k ir.Kind) string {
 	if k == ir.Opaque {
 		return "variable-length opaque"
@@ -97,7 +100,7 @@ func usual(k ir.Kind) string {
 	return k.Word()
 }
 
-// prefixes looks for the one member that does not begin as the others do.
+// prefixes reports members of an enum that lack the prefix of nearly all others.
 func (l *linter) prefixes() {
 	for _, d := range l.unit.Decls {
 		if d.Kind != ir.Enum || len(d.Members) < 4 {
@@ -119,16 +122,16 @@ func (l *linter) prefixes() {
 		}
 		for _, m := range d.Members {
 			if head(m.Name) != best {
-				l.report(Prefix, d, finding(Prefix, m.Pos, "%s does not begin with %s as %d members of enum %s do", m.Name, best, count[best], d.Name))
+				l.report(Prefix, d, finding(Prefix, m.Pos, "%s does not begin with %s, unlike %d other members of enum %s", m.Name, best, count[best], d.Name))
 			}
 		}
 	}
 }
 
-// head is a name up to its first underscore, that included.
+// head returns a name up to and including its first underscore, or "" if it has none.
 func head(name string) string { return name[:strings.IndexByte(name, '_')+1] }
 
-// magic looks for bounds written as the same number in several places.
+// magic reports numbers that are written as a bound in several places.
 func (l *linter) magic() {
 	type use struct {
 		d *ir.Decl
@@ -171,20 +174,20 @@ func (l *linter) magic() {
 		}
 		var f diag.Diagnostic
 		if c := named[n]; c != nil {
-			f = finding(MagicNumber, at[0].t.Pos, "the bound %d stands in %d places; %s has this value", n, len(at), c.Name).With(c.Pos, "declared here")
+			f = finding(MagicNumber, at[0].t.Pos, "the bound %d is written in %d places; the constant %s has this value", n, len(at), c.Name).With(c.Pos, "declared here")
 		} else {
-			f = finding(MagicNumber, at[0].t.Pos, "the bound %d stands in %d places", n, len(at))
+			f = finding(MagicNumber, at[0].t.Pos, "the bound %d is written in %d places", n, len(at))
 		}
 		l.report(MagicNumber, at[0].d, f.With(at[1].t.Pos, "and here"))
 	}
 }
 
-// unused looks for types that nothing leads to, in a unit with procedures or
-// code points.
+// unused reports types that no message uses. In a unit without procedures and code points
+// there are none.
 func (l *linter) unused() {
 	for _, d := range l.unit.Decls {
-		if _, held := l.reach[d]; !held && !d.Anon && d.Kind != ir.Const && d.Kind != ir.Program {
-			l.report(Unused, d, finding(Unused, d.Pos, "%s %s is used by no message", word(d), d.Name))
+		if _, used := l.reach[d]; !used && !d.Anon && d.Kind != ir.Const && d.Kind != ir.Program {
+			l.report(Unused, d, finding(Unused, d.Pos, "no message uses %s %s", d.Kind.Word(), d.Name))
 		}
 	}
 }

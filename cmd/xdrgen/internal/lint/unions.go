@@ -7,34 +7,35 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// unions looks at unions that cannot grow, or have too many or too few arms.
+// unions reports a union that cannot be extended, lacks arms, or has a default that is
+// never taken.
 func (l *linter) unions(d *ir.Decl) {
 	if d.Kind != ir.Union {
 		return
 	}
-	var other *ir.Arm
+	var def *ir.Arm
 	covered := map[string]bool{}
 	for _, a := range d.Arms {
 		if a.Default {
-			other = a
+			def = a
 		}
 		for _, v := range a.Labels {
-			covered[number(v.Value)] = true
+			covered[v.Value.Decimal()] = true
 		}
 	}
 	under := d.Disc.Type.Underlying()
 	switch {
 	case under.Kind == ir.Int, under.Kind == ir.Uint, under.Kind == ir.Ref && under.Ref.Open:
-		if other == nil {
-			l.report(ClosedUnion, d, finding(ClosedUnion, d.Pos, "union %s over %s has no default", d.Name, d.Disc.Name))
+		if def == nil {
+			l.report(ClosedUnion, d, finding(ClosedUnion, d.Pos, "union %s, selected by the number %s, has no default", d.Name, d.Disc.Name))
 		}
 		return
 	}
 	missing := uncovered(under, covered)
 	switch {
-	case len(missing) == 0 && other != nil && len(other.Labels) == 0:
-		l.report(DeadDefault, d, finding(DeadDefault, other.Pos, "the default of union %s is for no value", d.Name))
-	case len(missing) > 0 && other == nil:
+	case len(missing) == 0 && def != nil && len(def.Labels) == 0:
+		l.report(DeadDefault, d, finding(DeadDefault, def.Pos, "the default of union %s is never taken", d.Name))
+	case len(missing) > 0 && def == nil:
 		f := finding(MissingArm, d.Pos, "union %s has no arm for %s", d.Name, list(missing))
 		if under.Ref != nil {
 			f = f.With(under.Ref.Pos, "the values are declared here")
@@ -47,7 +48,7 @@ func (l *linter) unions(d *ir.Decl) {
 	l.numericCases(d, under.Ref)
 }
 
-// numericCases looks for cases that are numbers where the enum has names.
+// numericCases reports cases written as numbers for which the enum has a name.
 func (l *linter) numericCases(d, enum *ir.Decl) {
 	names := map[string]string{}
 	for _, m := range enum.Members {
@@ -59,21 +60,14 @@ func (l *linter) numericCases(d, enum *ir.Decl) {
 		for _, v := range a.Labels {
 			text := v.Value.Text
 			digit := text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9')
-			if name := names[number(v.Value)]; digit && name != "" {
-				l.report(NumericCase, d, finding(NumericCase, v.Pos, "case %s is %s", text, name))
+			if name := names[v.Value.Decimal()]; digit && name != "" {
+				l.report(NumericCase, d, finding(NumericCase, v.Pos, "case %s is the member %s", text, name))
 			}
 		}
 	}
 }
 
-func number(v ir.Value) string {
-	if v.Neg {
-		return fmt.Sprintf("-%d", v.Abs)
-	}
-	return fmt.Sprint(v.Abs)
-}
-
-// uncovered returns the values of a bool or enum that are no cases.
+// uncovered returns the names of the values of a bool or enum that have no case.
 func uncovered(t *ir.Type, covered map[string]bool) []string {
 	var out []string
 	if t.Kind == ir.Bool {
@@ -86,14 +80,14 @@ func uncovered(t *ir.Type, covered map[string]bool) []string {
 	}
 	for _, m := range t.Ref.Members {
 		if n := fmt.Sprint(m.Value); !covered[n] {
-			covered[n] = true // its other names are no further value
+			covered[n] = true // do not list other names of the same value
 			out = append(out, m.Name)
 		}
 	}
 	return out
 }
 
-// list joins names, the first few of many.
+// list joins names, but of many only the first few.
 func list(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
@@ -101,7 +95,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// enums looks at the members of enums.
+// enums reports an enum without a member 0.
 func (l *linter) enums(d *ir.Decl) {
 	if d.Kind != ir.Enum || len(d.Members) == 0 {
 		return
@@ -114,7 +108,7 @@ func (l *linter) enums(d *ir.Decl) {
 	l.report(EnumWithoutZero, d, finding(EnumWithoutZero, d.Pos, "enum %s has no member 0", d.Name))
 }
 
-// bools looks for several truth values side by side.
+// bools reports several bools in a row.
 func (l *linter) bools(d *ir.Decl) {
 	run := func(fields []*ir.Field, most int, where string) {
 		n := 0
@@ -124,7 +118,7 @@ func (l *linter) bools(d *ir.Decl) {
 				continue
 			}
 			if n++; n == most {
-				l.report(BoolTrap, d, finding(BoolTrap, f.Pos, "%s is the bool number %d in a row of %s", f.Name, n, where))
+				l.report(BoolTrap, d, finding(BoolTrap, f.Pos, "%s is bool number %d in a row in %s", f.Name, n, where))
 			}
 		}
 	}
@@ -139,7 +133,7 @@ func (l *linter) bools(d *ir.Decl) {
 	}
 }
 
-// programs holds programs against the habits of RPC.
+// programs reports departures of a program from the conventions of RPC.
 func (l *linter) programs(d *ir.Decl) {
 	if d.Kind != ir.Program {
 		return
@@ -159,7 +153,7 @@ func (l *linter) programs(d *ir.Decl) {
 			l.report(NullProcedure, d, finding(NullProcedure, v.Pos, "version %s of program %s has no procedure 0", v.Name, d.Name))
 		case len(null.Args) > 0 || null.Result != nil:
 			f := finding(NullProcedure, null.Pos, "procedure 0 of version %s, %s, has an argument or a result", v.Name, null.Name)
-			l.report(NullProcedure, d, f.Helpf("give the work another number, and 0 to a procedure that takes and returns void"))
+			l.report(NullProcedure, d, f.Helpf("give this procedure another number, and use 0 for one that takes and returns void"))
 		}
 	}
 }
