@@ -6,8 +6,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// filesLast moves the files of a command behind its flags: the parser takes
-// files in one row only, and users write them anywhere.
+// filesLast returns args with the files of a command after its flags. The parser
+// accepts files only next to each other; users write them anywhere.
 func filesLast(app *kong.Application, args []string) []string {
 	if len(args) == 0 {
 		return args

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
-// finding is what the tests look at of a JSON line.
+// finding has the members of a JSON line that the tests use.
 type finding struct {
 	Type, Rule, Severity, Help string
 	Where                      *struct {
@@ -23,7 +23,7 @@ type finding struct {
 	Errors, Warnings, Hidden int
 }
 
-// runCommand runs the command with no terminal and an empty environment.
+// runCommand runs the command without a terminal and with an empty environment.
 func runCommand(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -47,7 +47,7 @@ func parseFindings(t *testing.T, lines string) []finding {
 	return out
 }
 
-// ruleOf returns the rule that a bad file is named after: its name up to a
+// ruleOf returns the rule after which a bad file is named. The name of the file may have a
 // suffix.
 func ruleOf(base string) string {
 	best := ""
@@ -59,8 +59,8 @@ func ruleOf(base string) string {
 	return best
 }
 
-// badFiles returns the files of testdata/bad. Each has one fault: that of the
-// rule it is named after, at the place behind the comment /*@*/ if it has one.
+// badFiles returns the files of testdata/bad. Each has one fault, of the rule after which it is
+// named. If it has a comment /*@*/, the fault is after the comment.
 func badFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/bad/*.x")
@@ -113,7 +113,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestRulesCovered holds every rule of the table against a bad file.
+// TestRulesCovered checks that every rule has a bad file.
 func TestRulesCovered(t *testing.T) {
 	elsewhere := map[string]string{
 		"not-text":          "TestNotText",

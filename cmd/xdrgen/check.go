@@ -8,14 +8,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// notGo warns of what gen refuses: the XDR is right, but there is no Go for it as it is.
+// notGo adds a warning for each declaration that gen rejects although its XDR is correct.
 func (c *checkCmd) notGo(r *sema.Result) {
 	if r.Unit == nil {
 		return
 	}
 	for _, d := range gogen.Refused(r.Unit, r.Bind) {
 		d.Severity = diag.Warning
-		r.Diags = append(r.Diags, d.Note("gen refuses the unit for this"))
+		r.Diags = append(r.Diags, d.Note("check accepts this, but gen rejects the unit because of it"))
 	}
 	diag.Sort(r.Diags, r.Files)
 }
@@ -28,7 +28,7 @@ type checkCmd struct {
 	Fix    bool `name:"fix"`
 }
 
-// run checks one unit. The findings are the result: they go to stdout.
+// run checks one unit and prints the findings to stdout.
 func (c *checkCmd) run(env environment) int {
 	o, code := c.options(env)
 	if code != exitClean {
@@ -36,7 +36,7 @@ func (c *checkCmd) run(env environment) int {
 	}
 	if c.Fix {
 		if o.FS != nil {
-			return usage(env, errors.New("-fix: standard input is no file to change"))
+			return usage(env, errors.New("-fix cannot change standard input: name a file"))
 		}
 		log := env.stdout
 		if c.Format != "text" {

@@ -10,21 +10,21 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// Exit codes, the same in all commands.
+// Exit codes of all commands.
 const (
 	exitClean    = 0
-	exitFailed   = 1 // input, output or the tool itself
+	exitFailed   = 1 // I/O or an internal error
 	exitUsage    = 2
 	exitFindings = 3
 )
 
-// environment is what the command has of the world.
+// environment holds the streams and system functions that a command uses. Tests replace them.
 type environment struct {
 	stdin          io.Reader // nil for none
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	terminal       func(io.Writer) bool
-	command        string // under way, for messages; empty before it is known
+	command        string // command that runs, for messages; empty until it is known
 }
 
 type commandLine struct {
@@ -95,11 +95,13 @@ func run(args []string, env environment) int {
 	return exitClean
 }
 
+// usage reports a usage error and the help to read, and returns exitUsage.
 func usage(env environment, err error) int {
 	fmt.Fprintf(env.stderr, "xdrgen: %v\ntry %s\n", err, strings.TrimSpace("xdrgen help "+env.command))
 	return exitUsage
 }
 
+// failed reports a failure and returns exitFailed.
 func failed(env environment, err error) int {
 	fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
 	return exitFailed

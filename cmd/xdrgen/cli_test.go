@@ -24,8 +24,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestExitCodes holds the table of exit codes, with flags written with one
-// dash and with two.
+// TestExitCodes checks the exit codes, and flags with one dash and with two.
 func TestExitCodes(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"ok/ok.x":     "struct a { int x; };\n",
@@ -84,8 +83,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestStreams holds that findings of check go to stdout and that JSON stands
-// alone there.
+// TestStreams checks that the findings of check go to stdout, which holds nothing but JSON with
+// -format json.
 func TestStreams(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": "struct a { nothing x; unsigned y; };\n"})
 	file := filepath.Join(dir, "u.x")
@@ -162,7 +161,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestNotedOnce holds that people get the same advice once, machines always.
+// TestNotedOnce checks that text output has each note once, and other formats every time.
 func TestNotedOnce(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{"u.x": "struct a { nothing x; something y; opaque z<N>; };\n"}))
 	for format, want := range map[string]int{"text": 1, "json": 2, "sarif": 2, "github": 2} {
@@ -200,7 +199,7 @@ func TestGen(t *testing.T) {
 		t.Errorf("%v: %d files", err, len(entries))
 	}
 
-	// An import needs to know its Go package.
+	// gen needs the Go package of an imported unit.
 	args = []string{"gen", "-I", filepath.Join(dir, "x"), "-o", filepath.Join(dir, "v"), "-package", "v", filepath.Join(dir, "x/v/v.x")}
 	if _, stderr, code = runCommand(t, args...); code != exitFindings || !strings.Contains(stderr, "import-package") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
@@ -210,8 +209,8 @@ func TestGen(t *testing.T) {
 	}
 }
 
-// TestNameClash holds that two names which become one in Go are told from the
-// XDR's places, and that nothing is written (D3).
+// TestNameClash checks that two names with the same Go name are reported at their positions in
+// the XDR, and that nothing is written (D3).
 func TestNameClash(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": "struct two_words { int x; };\nstruct twoWords { int x; };\n"})
 	out := filepath.Join(dir, "out")
@@ -220,16 +219,16 @@ func TestNameClash(t *testing.T) {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 	if exists(out) {
-		t.Error("wrote in spite of errors")
+		t.Error("gen wrote files although there are errors")
 	}
 	stdout, _, code := runCommand(t, "check", filepath.Join(dir, "u.x"))
-	if code != exitClean || !strings.Contains(stdout, "warning: XDR0901 go-name-clash") || !strings.Contains(stdout, "gen refuses the unit") {
+	if code != exitClean || !strings.Contains(stdout, "warning: XDR0901 go-name-clash") || !strings.Contains(stdout, "gen rejects the unit") {
 		t.Errorf("check: exit code %d, stdout %s", code, stdout)
 	}
 	if _, _, code := runCommand(t, "check", "-strict", filepath.Join(dir, "u.x")); code != exitFindings {
 		t.Errorf("check -strict: exit code %d", code)
 	}
-	// What it proposes mends it: as a flag, and as a line of the sidecar.
+	// The proposed rename resolves the clash, as a flag and as a line of the sidecar.
 	flag := regexp.MustCompile(`-rename \S+=\w+`).FindString(stderr)
 	args := append([]string{"gen", "-o", out, "-package", "u", filepath.Join(dir, "u.x")}, strings.Fields(flag)...)
 	if _, stderr, code := runCommand(t, args...); flag == "" || code != exitClean {
@@ -265,7 +264,7 @@ func TestImportPath(t *testing.T) {
 	}
 }
 
-// TestNotText holds that what is no text gets one finding, not thousands.
+// TestNotText checks that a file that is not text gets one finding, not thousands.
 func TestNotText(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "\x7fELF\x00\x01\x02" + strings.Repeat("\x00\xff", 999)}), "u.x")
 	stdout, _, code := runCommand(t, "check", "-format", "json", file)
@@ -274,8 +273,8 @@ func TestNotText(t *testing.T) {
 	}
 }
 
-// TestOK holds that the files of testdata/ok are clean: strictly, but for
-// those that are there for their dialect.
+// TestOK checks that the files of testdata/ok have no findings. Those that show extensions may
+// have warnings.
 func TestOK(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 10 {
@@ -293,7 +292,7 @@ func TestOK(t *testing.T) {
 	}
 }
 
-// TestSpec holds that the extracted files pass strictly (D4).
+// TestSpec checks that the extracted files pass check -strict (D4).
 func TestSpec(t *testing.T) {
 	units, err := filepath.Glob("../../spec/x/*")
 	if err != nil || len(units) == 0 {

@@ -7,26 +7,27 @@ import (
 	"runtime/metrics"
 )
 
-// The command is done in a tenth of a second, so that collecting garbage by the default
-// rate would be a third of its work: there is little until the process has memoryLimit
-// bytes. Once a collection has left more than largeHeap in use, the limit would have the
-// collector run without pause, and the default rate serves better.
+// A run takes about 0.1 s. At the default rate, a third of that would be garbage collection,
+// so the collector runs rarely until the process uses memoryLimit bytes. If a collection
+// leaves more than largeHeap in use, the limit would make the collector run all the time;
+// the default settings are then restored.
 const (
 	gcPercent   = 800
 	memoryLimit = 128 << 20
 	largeHeap   = memoryLimit / 2
 )
 
-// collectLate sets the collector up.
+// collectLate makes garbage collection rare while the heap is small.
 func collectLate() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
 	watchHeap()
 }
 
-// watchHeap looks at the heap after each collection, until it is large.
+// watchHeap checks the size of the heap after each collection. Once the heap is large, it
+// restores the default settings.
 func watchHeap() {
-	sentinel := new([16]byte) // too large for the allocator of tiny objects, which share a life
+	sentinel := new([16]byte) // 16 bytes: smaller objects share a block and are freed together
 	runtime.AddCleanup(sentinel, func(struct{}) {
 		if live() <= largeHeap {
 			watchHeap()
@@ -37,7 +38,7 @@ func watchHeap() {
 	}, struct{}{})
 }
 
-// live returns the bytes that the last collection left in use.
+// live returns the number of bytes in use after the last collection.
 func live() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

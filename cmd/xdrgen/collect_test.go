@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestCollectLate has a heap outgrow the limit: the collector must go back to the default
-// rate, and not earlier.
+// TestCollectLate checks that the collector returns to the default settings when the heap
+// exceeds the limit, and not before.
 func TestCollectLate(t *testing.T) {
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	defer func() {

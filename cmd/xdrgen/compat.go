@@ -22,8 +22,8 @@ type compatCmd struct {
 	New   string   `arg:"" name:"new"`
 }
 
-// run compares two states of a protocol. The changes are the result: they go
-// to stdout. A state that does not compile is a failure, not a finding.
+// run compares two versions of a protocol and prints the changes to stdout. A
+// version that does not compile is a failure, not a finding.
 func (c *compatCmd) run(env environment) int {
 	allow, err := compat.ParseAllow(c.Allow)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *compatCmd) run(env environment) int {
 			if err := printErrors(env, r.Diags, c.reportFlags); err != nil {
 				return failed(env, err)
 			}
-			return failed(env, fmt.Errorf("%s has errors: nothing is compared", name))
+			return failed(env, fmt.Errorf("%s has errors, so it cannot be compared", name))
 		}
 		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
 	}
@@ -64,7 +64,7 @@ func (c *compatCmd) run(env environment) int {
 		err = writeLine(env.stdout, s)
 	} else {
 		hidden := 0
-		if c.Format == "text" { // machines get all
+		if c.Format == "text" { // other formats show all findings
 			found, hidden = diag.Limit(found, c.Errors)
 		}
 		err = c.write(env, found, c.reportFlags)
@@ -79,8 +79,7 @@ func (c *compatCmd) run(env environment) int {
 	return exitClean
 }
 
-// atCommit completes git:REF, which stands for what the other state is, at that
-// commit.
+// atCommit completes git:REF to git:REF:other. Any other name is returned as it is.
 func atCommit(name, other string) string {
 	if ref, ok := strings.CutPrefix(name, "git:"); ok && !strings.Contains(ref, ":") && !strings.HasPrefix(other, "git:") {
 		return name + ":" + other
@@ -88,8 +87,8 @@ func atCommit(name, other string) string {
 	return name
 }
 
-// changeFinding is a change as a finding: an error where it breaks something, a
-// warning where that is allowed or nothing is broken.
+// changeFinding returns a change as a finding: an error if it breaks a class in broken,
+// else a warning.
 func changeFinding(change compat.Change, broken []string) diag.Diagnostic {
 	classes := change.Classes()
 	info := change.Rule.Info()
@@ -97,9 +96,9 @@ func changeFinding(change compat.Change, broken []string) diag.Diagnostic {
 	switch {
 	case len(broken) > 0:
 		severity, message = diag.Error, "breaks "+inWords(broken)+": "+message
-		help = "undo it, or let it pass with -allow " + info.Name
+		help = "undo the change, or allow it with -allow " + info.Name
 	case len(classes) > 0:
-		message = "breaks " + inWords(classes) + ", as allowed: " + message
+		message = "breaks " + inWords(classes) + " (allowed): " + message
 	default:
 		message = "breaks nothing: " + message
 	}
@@ -108,15 +107,15 @@ func changeFinding(change compat.Change, broken []string) diag.Diagnostic {
 		Severity: severity, Span: change.New, Message: message, Help: help,
 	}
 	if change.New.Valid() {
-		d = d.With(change.Old, "it was")
+		d = d.With(change.Old, "old version")
 	} else {
 		d.Span = change.Old
 	}
 	e := change.Effects
-	return d.Note("%s", info.Reason).Note("an old peer reads what a new one sends: %s; the reverse: %s", reads(e.OldReadsNew), reads(e.NewReadsOld))
+	return d.Note("%s", info.Reason).Note("%s", directions(e))
 }
 
-// inWords names classes for people.
+// inWords returns the names of classes as the messages spell them.
 func inWords(classes []string) string {
 	words := map[string]string{"wire": "the wire", "source": "Go source", "extension": "extension"}
 	var out []string
@@ -126,40 +125,48 @@ func inWords(classes []string) string {
 	return strings.Join(out, ", ")
 }
 
+// directions returns which peers can read each other's messages.
+func directions(e compat.Effects) string {
+	return fmt.Sprintf("an old peer can read what a new one sends: %s; a new peer can read what an old one sends: %s",
+		reads(e.OldReadsNew), reads(e.NewReadsOld))
+}
+
+// reads returns a verdict on reading as the answer to a question.
 func reads(v compat.Verdict) string {
 	switch v {
 	case compat.OK:
 		return "yes"
 	case compat.Partly:
-		return "but for what is new"
+		return "only values that it knows"
 	}
 	return "no"
 }
 
-// compatSummary is the last line of machine output.
+// compatSummary is the last line of JSON output.
 type compatSummary struct {
 	V         int    `json:"v"`
 	Type      string `json:"type"` // "summary"
 	Changes   int    `json:"changes"`
-	Wire      int    `json:"wire_breaks"` // changes that break it
+	Wire      int    `json:"wire_breaks"` // changes that break the wire
 	Source    int    `json:"source_breaks"`
 	Extension int    `json:"extension_breaks"`
-	Breaking  int    `json:"breaking"` // changes that break something not allowed
+	Breaking  int    `json:"breaking"` // changes that break something that -allow does not name
 }
 
-// print writes the counts for people, unless nothing changed.
+// print writes the counts as text, unless nothing changed.
 func (s *compatSummary) print(w io.Writer, hidden int) {
 	if s.Changes == 0 {
 		return
 	}
-	fmt.Fprintf(w, "xdrgen: %s; break the wire: %d, Go source: %d, extension: %d; not allowed: %d",
+	fmt.Fprintf(w, "xdrgen: %s: %d break the wire, %d Go source, %d extension; %d not allowed",
 		count(s.Changes, "change"), s.Wire, s.Source, s.Extension, s.Breaking)
 	if hidden > 0 {
-		fmt.Fprintf(w, "; %d not shown, -errors 0 shows all", hidden)
+		fmt.Fprintf(w, "; %d not shown (-errors 0 shows all)", hidden)
 	}
 	fmt.Fprintln(w)
 }
 
+// count adds a change to the counts.
 func (s *compatSummary) count(c compat.Change, broken []string) {
 	s.Changes++
 	for _, k := range c.Classes() {
@@ -177,7 +184,7 @@ func (s *compatSummary) count(c compat.Change, broken []string) {
 	}
 }
 
-// jsonChange is one line of machine output. Fields may be added, not changed.
+// jsonChange is one line of JSON output. Fields may be added, not changed.
 type jsonChange struct {
 	V           int         `json:"v"`
 	Type        string      `json:"type"` // "change"
@@ -190,7 +197,7 @@ type jsonChange struct {
 	Extension   string      `json:"extension"`
 	OldReadsNew string      `json:"old_reads_new"`
 	NewReadsOld string      `json:"new_reads_old"`
-	Breaks      []string    `json:"breaks"` // classes broken and not allowed
+	Breaks      []string    `json:"breaks"` // broken classes that -allow does not name
 	Section     string      `json:"section,omitempty"`
 	Reason      string      `json:"reason"`
 	Old         *diag.Place `json:"old,omitempty"`
@@ -208,6 +215,7 @@ func jsonOf(c compat.Change, broken []string) jsonChange {
 	}
 }
 
+// writeLine writes v as one line of JSON.
 func writeLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

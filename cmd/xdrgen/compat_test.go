@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// compatLine is what the tests look at of a JSON line.
+// compatLine has the members of a JSON line that the tests use.
 type compatLine struct {
 	V                                         int
 	Type, Rule, Path, Wire, Source, Extension string
@@ -89,7 +89,7 @@ func TestCompat(t *testing.T) {
 		})
 	}
 	for args, want := range map[string]string{
-		"old bad":              "1: bad has errors: nothing is compared",
+		"old bad":              "1: bad has errors, so it cannot be compared",
 		"old none":             "1: open none: no such file",
 		"old empty":            "1: empty: no .x files",
 		"old":                  "2: expected",
@@ -109,30 +109,30 @@ func TestCompatText(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"old.x": "struct s { opaque a<4>; };\n", "new.x": "const C = 1;\nstruct s { opaque a<8>; };\n",
 	}))
-	const change = `new.x:2:12: error: XDC0307 bound-raised: breaks extension: struct s.a has the bound 8, had the bound 4
+	const change = `new.x:2:12: error: XDC0307 bound-raised: breaks extension: bound of struct s.a changed from 4 to 8
   |
 2 | struct s { opaque a<8>; };
   |            ^^^^^^^^^^^
   ::: old.x:1:12
   |
 1 | struct s { opaque a<4>; };
-  |            ----------- it was
-  = note: an old peer refuses what is longer than its own bound
-  = note: an old peer reads what a new one sends: but for what is new; the reverse: yes
+  |            ----------- old version
+  = note: an old peer rejects data longer than its own bound
+  = note: an old peer can read what a new one sends: only values that it knows; a new peer can read what an old one sends: yes
   = rule: RFC 4506 §4.10 to §4.13
-  = help: undo it, or let it pass with -allow bound-raised
+  = help: undo the change, or allow it with -allow bound-raised
 `
 	stdout, stderr, _ := runCommand(t, "compat", "old.x", "new.x")
 	if d := cmp.Diff(change, stdout); d != "" {
 		t.Errorf("stdout (-want +got):\n%s", d)
 	}
-	if want := "xdrgen: 2 changes; break the wire: 0, Go source: 0, extension: 1; not allowed: 1\n"; stderr != want {
+	if want := "xdrgen: 2 changes: 0 break the wire, 0 Go source, 1 extension; 1 not allowed\n"; stderr != want {
 		t.Errorf("stderr %s, expected %s", stderr, want)
 	}
 	stdout, _, code := runCommand(t, "compat", "-all", "-allow", "extension", "old.x", "new.x")
 	for _, want := range []string{
-		"new.x:1:7: warning: XDC0101 declaration-added: breaks nothing: const C is new",
-		"new.x:2:12: warning: XDC0307 bound-raised: breaks extension, as allowed: struct s.a has",
+		"new.x:1:7: warning: XDC0101 declaration-added: breaks nothing: const C was added",
+		"new.x:2:12: warning: XDC0307 bound-raised: breaks extension (allowed): bound of struct s.a changed",
 	} {
 		if code != exitClean || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, stdout %sexpected %s", code, stdout, want)
@@ -140,22 +140,22 @@ func TestCompatText(t *testing.T) {
 	}
 }
 
-// TestCompatForms has the changes as annotations and as SARIF: those that break
-// something, with their places.
+// TestCompatForms checks the changes as annotations and as SARIF: only those that break
+// something are reported, each with its position.
 func TestCompatForms(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"old.x": "struct s { int a; };\n", "new.x": "const C = 1;\nstruct s { hyper a; };\n",
 	}))
 	stdout, _, code := runCommand(t, "compat", "-format", "github", "old.x", "new.x")
-	if want := "::error file=new.x,line=2,col=12,endColumn=17,title=XDC0301 type-wire::breaks the wire, Go source, extension: struct s.a was int, is hyper%0Ait was: old.x:1:12%0A"; code != exitFindings ||
+	if want := "::error file=new.x,line=2,col=12,endColumn=17,title=XDC0301 type-wire::breaks the wire, Go source, extension: type of struct s.a changed from int to hyper%0Aold version: old.x:1:12%0A"; code != exitFindings ||
 		!strings.HasPrefix(stdout, want) || strings.Count(stdout, "::error") != 1 {
 		t.Errorf("exit code %d, %s\nexpected %s", code, stdout, want)
 	}
 	if stdout, _, _ := runCommand(t, "compat", "-format", "github", "-errors", "1", "new.x", "old.x"); strings.Count(stdout, "::error") != 2 {
-		t.Errorf("for machines, but not all: %s", stdout)
+		t.Errorf("-errors limits the annotations: %s", stdout)
 	}
 	stdout, stderr, _ := runCommand(t, "compat", "-errors", "1", "new.x", "old.x")
-	if !strings.HasSuffix(stderr, "; not allowed: 2; 1 not shown, -errors 0 shows all\n") || strings.Count(stdout, ": error: ") != 1 {
+	if !strings.HasSuffix(stderr, "; 2 not allowed; 1 not shown (-errors 0 shows all)\n") || strings.Count(stdout, ": error: ") != 1 {
 		t.Errorf("limited to one: %s%s", stdout, stderr)
 	}
 	stdout, _, code = runCommand(t, "compat", "-format", "sarif", "-allow", "type-wire", "old.x", "new.x")
@@ -164,8 +164,8 @@ func TestCompatForms(t *testing.T) {
 	}
 }
 
-// TestCompatGit compares the working copy with commits, from the root and from
-// a folder, with an include from another unit.
+// TestCompatGit compares the working copy with commits, from the root of the repository and
+// from a folder. The file includes another unit.
 func TestCompatGit(t *testing.T) {
 	witness.Program(t, "git")
 	dir := writeFiles(t, map[string]string{
@@ -233,7 +233,7 @@ func TestHelpCompatRules(t *testing.T) {
 	}
 }
 
-// TestCompatBind compares two states with a sidecar that lies elsewhere: its names count.
+// TestCompatBind checks that -bind applies to both versions, also for Go names.
 func TestCompatBind(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -252,14 +252,14 @@ func TestCompatBind(t *testing.T) {
 	if _, stderr, code := runCommand(t, "compat", "-bind", same, old, now); code != exitFindings {
 		t.Errorf("a sidecar for both: exit code %d, %s", code, stderr)
 	}
-	// Only one state has a name that the sidecar renames.
+	// Only one version has a name that the sidecar renames.
 	if _, stderr, code := runCommand(t, "compat", "-bind", write("s.bind", "rename s Thing\n"), old, now); code != exitFailed || !strings.Contains(stderr, "the unit has no s to rename") {
-		t.Errorf("a sidecar of the old state only: exit code %d, %s", code, stderr)
+		t.Errorf("a sidecar for the old version only: exit code %d, %s", code, stderr)
 	}
 	now = write("new/k.x", "struct s { int a; };\n")
 	write("new/k.bind", "rename s Other\n")
 	if _, stderr, code := runCommand(t, "compat", old, now); code != exitFindings {
-		t.Errorf("a sidecar that one state has: exit code %d, %s", code, stderr)
+		t.Errorf("a sidecar beside one version: exit code %d, %s", code, stderr)
 	}
 	if stdout, stderr, code := runCommand(t, "compat", "-bind", filepath.Join(dir, "s.bind"), old, now); code != exitClean {
 		t.Errorf("the same sidecar for both: exit code %d, %s%s", code, stdout, stderr)

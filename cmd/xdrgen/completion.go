@@ -20,7 +20,7 @@ type completionCmd struct {
 	Words []string `arg:"" name:"shell"`
 }
 
-// run prints a script that completes commands, flags, their values and files.
+// run prints a shell completion script, or with -types the names of types.
 func (c *completionCmd) run(env environment, app *kong.Application) int {
 	if c.Types {
 		c.types(env)
@@ -35,7 +35,7 @@ func (c *completionCmd) run(env environment, app *kong.Application) int {
 	return exitClean
 }
 
-// types prints the names of types in the files, as far as they can be told.
+// types prints the names of the types in the files. It prints nothing if they do not compile.
 func (c *completionCmd) types(env environment) {
 	if r, err := sema.Compile(sema.Options{Files: c.Words}); err == nil && r.Unit != nil {
 		for _, name := range dynamic.Names(r.Unit) {
@@ -44,15 +44,15 @@ func (c *completionCmd) types(env environment) {
 	}
 }
 
-// completionCommands adds to what the parser knows of the commands what it does
-// not: what their flags' values and their arguments are.
+// completionCommands returns the commands of the parser with what it does not know:
+// the values of their flags and their arguments.
 func completionCommands(app *kong.Application) []completion.Command {
 	commands := completion.Commands(app, helpMain)
 	topics := slices.Clone(helpTopics)
 	for i := range commands {
 		c := &commands[i]
 		topics = append(topics, c.Name)
-		data := c.Has("-hex") // it reads data by a type
+		data := c.Has("-hex") // dump and json, which decode data
 		for j := range c.Flags {
 			completeFlag(&c.Flags[j], data)
 		}
@@ -71,7 +71,7 @@ func completionCommands(app *kong.Application) []completion.Command {
 	return append(commands, completion.Command{Name: "help", Help: "show help on a command or topic", Args: topics})
 }
 
-// completeFlag says what a flag's value is, by the flag's name.
+// completeFlag sets the kind of a flag's value, from the flag's name.
 func completeFlag(f *completion.Flag, data bool) {
 	switch {
 	case f.Long == "include" || f.Long == "out":
@@ -87,7 +87,7 @@ func completeFlag(f *completion.Flag, data bool) {
 	}
 }
 
-// codes returns the codes and names that explain takes.
+// codes returns the codes and names that explain accepts.
 func codes() []string {
 	var out []string
 	for _, r := range diag.Rules() {

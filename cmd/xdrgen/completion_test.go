@@ -21,8 +21,8 @@ func testModel(t *testing.T) []completion.Command {
 	return completionCommands(parser.Model)
 }
 
-// TestCompletionModel holds that every command is in the main help, has help of
-// its own, and that every flag is in that help.
+// TestCompletionModel checks that the main help lists every command, and that every command has
+// a help text with all its flags.
 func TestCompletionModel(t *testing.T) {
 	for _, c := range testModel(t) {
 		if c.Name == "help" {
@@ -48,8 +48,8 @@ func TestCompletionModel(t *testing.T) {
 	}
 }
 
-// completionFolder makes a folder with files the current one, and returns the
-// script for a shell. The tool that the script asks for types is a stand-in.
+// completionFolder changes to a new folder with files, and returns the script for a shell. The
+// script gets the types from a substitute for xdrgen.
 func completionFolder(t *testing.T, shell string) string {
 	t.Helper()
 	text, stderr, code := runCommand(t, "completion", shell)
@@ -100,7 +100,7 @@ func TestZshCompletion(t *testing.T) {
 	completiontest.Zsh(t, completionFolder(t, "zsh"), completionCases)
 }
 
-// TestCompletionTypes prints what a script asks for.
+// TestCompletionTypes checks the list of types that the scripts use.
 func TestCompletionTypes(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"a.x": "typedef int one;\nstruct two { int a; };\nprogram P { version V { one F(two) = 1; } = 1; } = 1;\n", "bad.x": "struct {",

@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
 )
 
-// corpusCmd tries a folder of .x files, each as a unit of its own.
+// corpusCmd is the command "corpus".
 type corpusCmd struct {
 	Include []string      `short:"I" name:"include" sep:"none"`
 	Bind    string        `name:"bind"`
@@ -30,7 +30,7 @@ type corpusCmd struct {
 	Dir     string        `arg:"" name:"dir"`
 }
 
-// corpusRow is what one file came to.
+// corpusRow is the result for one file.
 type corpusRow struct {
 	V         int    `json:"v"`
 	Type      string `json:"type"` // "file"
@@ -38,18 +38,18 @@ type corpusRow struct {
 	Accepted  bool   `json:"accepted"`
 	Errors    int    `json:"errors"`
 	Warnings  int    `json:"warnings"`
-	Lines     int    `json:"lines"` // of generated Go, tests apart
+	Lines     int    `json:"lines"` // of generated Go, without tests
 	Vet       bool   `json:"vet"`
 	RoundTrip bool   `json:"roundTrip"`
-	Rpcgen    string `json:"rpcgen,omitempty"` // of the manifest
-	Want      string `json:"want"`             // "accepted", "refused", or "" where nothing is known
+	Rpcgen    string `json:"rpcgen,omitempty"` // result of rpcgen, from the manifest
+	Want      string `json:"want"`             // "accepted", "refused", or "" if either is right
 	OK        bool   `json:"ok"`
-	Finding   string `json:"finding,omitempty"` // the first fault, else the first warning
+	Finding   string `json:"finding,omitempty"` // fault of go test or vet, else first error, else first warning
 
-	dir string // of its package in the trial's module
+	dir string // folder of its package in the trial module
 }
 
-// corpusSummary is the last line of the JSON form.
+// corpusSummary is the last line of JSON output.
 type corpusSummary struct {
 	V          int    `json:"v"`
 	Type       string `json:"type"` // "summary"
@@ -61,10 +61,8 @@ type corpusSummary struct {
 	NotOK      int    `json:"notOK"`
 }
 
-// run tries all files and prints a row for each. It finds something if a file
-// that rpcgen takes, as MANIFEST.tsv in the folder has it, does not get
-// through, or if a file is accepted that is there to be refused (bad-*.x); of
-// other files, if what is accepted does not build and round-trip.
+// run tests all files and prints a row for each. It returns exitFindings if judge
+// rejects a row.
 func (c *corpusCmd) run(env environment) int {
 	rows, err := c.try()
 	if err != nil {
@@ -84,7 +82,7 @@ func (c *corpusCmd) run(env environment) int {
 		err = corpusJSON(env.stdout, rows, sum)
 	} else {
 		err = corpusText(env.stdout, rows)
-		fmt.Fprintf(env.stderr, "xdrgen: %s: %d accepted, %d vetted, %d round-trip, %d generated lines; %d not as they should be\n",
+		fmt.Fprintf(env.stderr, "xdrgen: %s: %d accepted, %d pass go vet, %d round-trip, %d generated lines; %d not as expected\n",
 			count(sum.Files, "file"), sum.Accepted, sum.Vetted, sum.RoundTrips, sum.Lines, sum.NotOK)
 	}
 	switch {
@@ -96,16 +94,18 @@ func (c *corpusCmd) run(env environment) int {
 	return exitClean
 }
 
-// judge holds a row against what is expected of its file.
+// judge sets Want and OK. A file bad-*.x must be rejected, and a file that rpcgen
+// accepts must be accepted, build and round-trip. Any other file must build and
+// round-trip if it is accepted.
 func (r *corpusRow) judge() {
-	through := r.Accepted && r.Vet && r.RoundTrip
+	works := r.Accepted && r.Vet && r.RoundTrip
 	switch {
 	case strings.HasPrefix(filepath.Base(r.File), "bad-"):
 		r.Want, r.OK = "refused", !r.Accepted
 	case r.Rpcgen != "" && r.Rpcgen != "no":
-		r.Want, r.OK = "accepted", through
+		r.Want, r.OK = "accepted", works
 	default:
-		r.OK = !r.Accepted || through
+		r.OK = !r.Accepted || works
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *corpusCmd) try() ([]corpusRow, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no .x files", c.Dir)
+		return nil, fmt.Errorf("%s has no .x files", c.Dir)
 	}
 	manifest, err := readManifest(c.Dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *corpusCmd) try() ([]corpusRow, error) {
 	}
 	root, err := trial.Root(c.Root)
 	if err != nil {
-		return nil, fmt.Errorf("%w; run it in a checkout of the project, or give one with -root", err)
+		return nil, fmt.Errorf("%w; run corpus in a checkout of the project, or name one with -root", err)
 	}
 	dir, err := os.MkdirTemp("", "xdrgen-corpus-")
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *corpusCmd) try() ([]corpusRow, error) {
 	return rows, nil
 }
 
-// compile runs the compiler on one file and writes its package.
+// compile compiles one file, writes its package, and records the result in row.
 func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	o := sema.Options{Files: []string{filepath.Join(c.Dir, filepath.FromSlash(row.File))}, Include: c.Include, ImportRoot: trial.Path}
 	if c.Bind != "" {
@@ -209,7 +209,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	return nil
 }
 
-// xdrFiles lists the .x files of a folder, by their paths below it.
+// xdrFiles returns the .x files below a folder, as paths relative to it.
 func xdrFiles(dir string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -225,8 +225,8 @@ func xdrFiles(dir string) ([]string, error) {
 	return out, err
 }
 
-// readManifest reads what rpcgen says of the files: the columns file and rpcgen
-// of MANIFEST.tsv in the folder, if there is one.
+// readManifest returns the result of rpcgen for each file, from the columns file and
+// rpcgen of MANIFEST.tsv in the folder. It returns nil if there is no manifest.
 func readManifest(dir string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "MANIFEST.tsv"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +249,7 @@ func readManifest(dir string) (map[string]string, error) {
 				}
 			}
 			if file < 0 || rpcgen < 0 {
-				return nil, fmt.Errorf("%s: no columns file and rpcgen", filepath.Join(dir, "MANIFEST.tsv"))
+				return nil, fmt.Errorf("%s: expected the columns file and rpcgen in the first line", filepath.Join(dir, "MANIFEST.tsv"))
 			}
 		} else if len(columns) > max(file, rpcgen) {
 			out[columns[file]] = columns[rpcgen]

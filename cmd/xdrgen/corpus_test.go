@@ -19,7 +19,7 @@ func tryCorpus(t *testing.T, c corpusCmd) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// TestCorpusTable holds what the command says of files of each kind.
+// TestCorpusTable checks the output of the command for files of each kind.
 func TestCorpusTable(t *testing.T) {
 	files := map[string]string{
 		"MANIFEST.tsv":    "file\tsource\trpcgen\nx/a.x\t-\trpcgen -h\nx/c.x\t-\trpcgen -h\nx/d.x\t-\tno\nx/bad-e.x\t-\trpcgen -h\n",
@@ -33,7 +33,7 @@ func TestCorpusTable(t *testing.T) {
 	}
 	dir := writeFiles(t, files)
 	stdout, stderr, code := tryCorpus(t, corpusCmd{Dir: dir})
-	if code != exitClean || strings.Count(stdout, "\n") != 7 || !strings.Contains(stderr, "6 files: 4 accepted, 4 vetted, 4 round-trip") {
+	if code != exitClean || strings.Count(stdout, "\n") != 7 || !strings.Contains(stderr, "6 files: 4 accepted, 4 pass go vet, 4 round-trip") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for file, want := range map[string]string{"x/a.x": "yes", "x/b.x": "bare-unsigned", "x/d.x": "undefined-type", "x/bad-e.x": "program-range", "x/deeper/f.x": "yes"} {
@@ -42,7 +42,7 @@ func TestCorpusTable(t *testing.T) {
 		}
 	}
 
-	// A file that rpcgen takes and we refuse.
+	// A file that rpcgen accepts and xdrgen rejects.
 	if err := os.WriteFile(filepath.Join(dir, "x/c.x"), []byte("struct c { nothing x; };\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestCorpusTable(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	readSchema(t, "../../docs/schema/corpus.json").checkLines(t, "corpus", stdout)
-	// With a sidecar for it, it passes.
+	// It passes with a sidecar.
 	binds := writeFiles(t, map[string]string{"x/c.bind": "type nothing opaque<8>\n"})
 	if stdout, _, code = tryCorpus(t, corpusCmd{Dir: dir, Bind: binds}); code != exitClean {
 		t.Errorf("exit code %d\n%s", code, stdout)
@@ -61,7 +61,7 @@ func TestCorpusTable(t *testing.T) {
 	}
 }
 
-// line returns the line of a text that holds word.
+// line returns the line of a text that contains word.
 func line(text, word string) string {
 	for _, l := range strings.Split(text, "\n") {
 		if strings.Contains(l, word) {

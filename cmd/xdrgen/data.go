@@ -17,54 +17,54 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// dataFlags are those of the commands that read data by a unit's types. Of the
-// files, those that end in .x are the unit and the other is the data.
+// dataFlags are the flags of dump and json, which decode data by the types of a unit.
+// The files that end in .x are the unit; the other one is the data.
 type dataFlags struct {
-	unitFlags            // of -type, the value without a = names the type of the data
-	messageFlags         // which other values follow one of that type
+	unitFlags            // the value of -type without "=" names the type of the data
+	messageFlags         // the values that follow one of that type
 	Hex          *string `name:"hex"`
 	As           string  `name:"as" enum:"auto,raw,hex,base64" default:"auto"`
 }
 
-// typed is the type of the data, nil where -rpc alone says it, and the unit that
-// it comes from.
-type typed struct {
-	name string // as it was asked for
-	typ  *ir.Type
-	unit *sema.Result
+// dataType is the type of the data.
+type dataType struct {
+	name string       // as given with -type
+	typ  *ir.Type     // nil if only -rpc is given
+	unit *sema.Result // unit that declares it
 }
 
-// split tells the unit's files from the data.
+// split separates the files of the unit from the file of the data.
 func (f *dataFlags) split() (unit []string, data string, err error) {
 	for _, name := range f.Files {
 		switch {
 		case strings.HasSuffix(name, ".x"):
 			unit = append(unit, name)
 		case data != "":
-			return nil, "", fmt.Errorf("two files of data, %s and %s: expected one, besides the FILE.x of its types", diag.Quote(data), diag.Quote(name))
+			return nil, "", fmt.Errorf("found two data files, %s and %s; expected one, and the .x files that declare its types", diag.Quote(data), diag.Quote(name))
 		default:
 			data = name
 		}
 	}
 	switch {
 	case len(unit) == 0:
-		return nil, "", errors.New("no FILE.x that declares the type")
+		return nil, "", errors.New("no .x file: name the one that declares the type")
 	case f.Hex != nil && data != "":
-		return nil, "", fmt.Errorf("data both from -hex and from %s", diag.Quote(data))
+		return nil, "", fmt.Errorf("found data in -hex and in %s; expected one of them", diag.Quote(data))
 	case f.Hex == nil && data == "":
 		return nil, "", errors.New("no data: expected a file, - for standard input, or -hex STRING")
 	}
 	return unit, data, nil
 }
 
-// wanted tells the name of the data's type from the types that the files lack.
+// wanted returns the name of the data's type, and the values of -type that declare
+// types which the files lack.
 func (f *dataFlags) wanted() (name string, given []string, err error) {
 	for _, t := range f.Type {
 		switch {
 		case strings.Contains(t, "="):
 			given = append(given, t)
 		case name != "":
-			return "", nil, fmt.Errorf("-type %s and -type %s: expected one type of the data", name, t)
+			return "", nil, fmt.Errorf("found -type %s and -type %s; the data has one type", name, t)
 		default:
 			name = t
 		}
@@ -72,7 +72,8 @@ func (f *dataFlags) wanted() (name string, given []string, err error) {
 	return name, given, nil
 }
 
-// unit says what to compile.
+// unit returns the options to compile the unit with. given are the types that the
+// files lack.
 func (f *dataFlags) unit(given []string) (sema.Options, error) {
 	in := f.inputFlags
 	in.Type = given
@@ -83,45 +84,45 @@ func (f *dataFlags) unit(given []string) (sema.Options, error) {
 	return o, err
 }
 
-// find compiles the unit and finds the type that -type names.
-func (f *dataFlags) find(env environment) (typed, int) {
+// find compiles the unit and returns the type that -type names.
+func (f *dataFlags) find(env environment) (dataType, int) {
 	name, given, err := f.wanted()
 	if err == nil {
 		err = f.check(name)
 	}
 	if err != nil {
-		return typed{}, usage(env, err)
+		return dataType{}, usage(env, err)
 	}
 	o, err := f.unit(given)
 	if err != nil {
-		return typed{}, usage(env, err)
+		return dataType{}, usage(env, err)
 	}
 	r, err := sema.Compile(o)
 	if err != nil {
-		return typed{}, failed(env, err)
+		return dataType{}, failed(env, err)
 	}
 	if diag.HasErrors(r.Diags) {
 		if err := printErrors(env, onlyErrors(r.Diags), f.reportFlags); err != nil {
-			return typed{}, failed(env, err)
+			return dataType{}, failed(env, err)
 		}
-		return typed{}, exitFindings
+		return dataType{}, exitFindings
 	}
 	names := dynamic.Names(r.Unit)
 	if name == "" && f.RPC {
-		return typed{unit: r}, exitClean
+		return dataType{unit: r}, exitClean
 	}
 	if name == "" {
-		return typed{}, usage(env, fmt.Errorf("no -type: expected one of %s", some(names)))
+		return dataType{}, usage(env, fmt.Errorf("-type is missing; the types are %s", some(names)))
 	}
 	t, err := dynamic.Find(r.Unit, name)
 	if err != nil {
-		return typed{}, usage(env, fmt.Errorf("-type %s: %w", name, withNames(err, name, names)))
+		return dataType{}, usage(env, fmt.Errorf("-type %s: %w", name, withNames(err, name, names)))
 	}
-	return typed{name, t, r}, exitClean
+	return dataType{name, t, r}, exitClean
 }
 
-// read returns the bytes of the data and what is their type: that of -type, or
-// that of a message which begins with it.
+// read returns the data and its type: that of -type, or with -body or -rpc a message
+// that begins with it.
 func (f *dataFlags) read(env environment) (data []byte, t *ir.Type, name string, code int) {
 	of, code := f.find(env)
 	if code != exitClean {
@@ -140,8 +141,8 @@ func (f *dataFlags) read(env environment) (data []byte, t *ir.Type, name string,
 	return data, t, t.Ref.Name, exitClean
 }
 
-// withNames adds to the error of a type that is not found what may be meant, and
-// else which names there are.
+// withNames adds the nearest name to the error of a type that is not found, or the
+// list of names if none is near.
 func withNames(err error, name string, names []string) error {
 	var e *dynamic.NotFound
 	if !errors.As(err, &e) {
@@ -154,12 +155,12 @@ func withNames(err error, name string, names []string) error {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	if len(e.Names) == 0 {
-		return fmt.Errorf("%w, and there is no other", err)
+		return fmt.Errorf("%w, and the files declare no other", err)
 	}
 	return fmt.Errorf("%w; expected one of %s", err, some(e.Names))
 }
 
-// some returns a list of names that fits a line.
+// some returns the first few names, and how many more there are.
 func some(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -168,7 +169,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// input returns the data as it was given.
+// input returns the data as it was given, not yet decoded from hex or base64.
 func (f *dataFlags) input(env environment) ([]byte, error) {
 	if f.Hex != nil {
 		return []byte(*f.Hex), nil
@@ -191,13 +192,13 @@ func (f *dataFlags) input(env environment) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, source.MaxSize+1))
 	if err == nil && len(data) > source.MaxSize {
-		err = fmt.Errorf("%s has more than %d bytes of data", name, source.MaxSize)
+		err = fmt.Errorf("%s is too large: the limit is %d bytes", name, source.MaxSize)
 	}
 	return data, err
 }
 
-// data returns the bytes that the input stands for. Which form it guessed, if
-// it is not plain bytes, goes to stderr.
+// data returns the input as bytes, decoded if it is hex or base64. If it guesses
+// one of the two, it says so on stderr.
 func (f *dataFlags) data(env environment) ([]byte, int) {
 	in, err := f.input(env)
 	if err != nil {
@@ -208,25 +209,25 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 		if form = guess(in); f.Hex != nil {
 			form = "hex"
 		} else if form != "raw" {
-			fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is read so; -as raw takes it as it is\n", form)
+			fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", form, form)
 		}
 	}
 	out, err := unform(in, form)
 	if err != nil {
-		fmt.Fprintf(env.stderr, "xdrgen: the data is not %s: %v\n", form, err)
+		fmt.Fprintf(env.stderr, "xdrgen: the data is not valid %s: %v\n", form, err)
 		return nil, exitFindings
 	}
 	return out, exitClean
 }
 
-// limits lets a tree have as many values as the data can hold, for data of
-// usual shape: half a value a byte.
+// limits returns limits under which data of the usual shape, with at least two bytes
+// per value, can be decoded.
 func limits(data []byte) dynamic.Limits {
 	return dynamic.Limits{Values: max(1<<20, len(data)/2)}
 }
 
-// guess tells text that is hex or base64 from plain bytes: XDR that is not
-// text itself nearly always has a zero byte.
+// guess returns the form of the input: "hex", "base64" or "raw". Raw XDR nearly always
+// has a zero byte; text does not.
 func guess(in []byte) string {
 	text := strings.TrimSpace(string(in))
 	if text == "" || strings.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\t\r\n", r) }) >= 0 {
@@ -240,8 +241,7 @@ func guess(in []byte) string {
 	return "raw"
 }
 
-// unform reads the text form of bytes. Hex may have blanks, colons, commas and
-// 0x between its pairs of digits.
+// unform decodes bytes from a form. Blanks, colons, commas and 0x in hex are ignored.
 func unform(in []byte, form string) ([]byte, error) {
 	switch form {
 	case "hex":

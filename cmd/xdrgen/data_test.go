@@ -18,7 +18,7 @@ union reply switch (bool ok) { case TRUE: list *items; case FALSE: void; };
 program P { version V { reply GET(int) = 1; } = 1; } = 9;
 `
 
-// runWith is runCommand with something on standard input.
+// runWith is runCommand with text on standard input.
 func runWith(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -59,7 +59,7 @@ func dataFiles(t *testing.T) (unit string, at func(string) string) {
 	return filepath.Join(dir, "u.x"), func(name string) string { return filepath.Join(dir, name) }
 }
 
-// TestDump holds the same dump from every form of input.
+// TestDump checks that every form of input gives the same dump.
 func TestDump(t *testing.T) {
 	unit, at := dataFiles(t)
 	raw, err := unform([]byte(replyHex), "hex")
@@ -76,7 +76,7 @@ func TestDump(t *testing.T) {
 		{"raw on stdin", string(raw), []string{"-"}, ""},
 		{"hex on stdin", replyHex, []string{"-"}, "looks like hex"},
 		{"hex file", "", []string{at("hex")}, "looks like hex"},
-		{"hex file, said so", "", []string{"-as", "hex", at("hex")}, ""},
+		{"hex file with -as hex", "", []string{"-as", "hex", at("hex")}, ""},
 		{"base64 file", "", []string{at("base64")}, "looks like base64"},
 	} {
 		stdout, stderr, code := runWith(t, c.stdin, append([]string{"dump", "-type", "reply", unit}, c.args...)...)
@@ -85,13 +85,12 @@ func TestDump(t *testing.T) {
 		}
 	}
 	stdout, _, code := runWith(t, "", "dump", "-type", "P.V.GET.args", "-rest", "-hex", "00000001 00ff", unit)
-	if want := "00000000  00 00 00 01              arg1 = 1\n00000004  00 ff                    (2 bytes after the value)\n"; code != exitClean || stdout != want {
+	if want := "00000000  00 00 00 01              arg1 = 1\n00000004  00 ff                    (2 bytes after the value, not decoded)\n"; code != exitClean || stdout != want {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }
 
-// TestDumpFault holds that a dump shows what came before a fault, and what the
-// fault is.
+// TestDumpFault checks that a dump shows the items before a fault, and the fault.
 func TestDumpFault(t *testing.T) {
 	unit, _ := dataFiles(t)
 	for _, c := range []struct{ typ, hex, stdout, stderr string }{
@@ -99,16 +98,16 @@ func TestDumpFault(t *testing.T) {
 			"reply", "00000001 00000001 00000003",
 			"00000000  00 00 00 01              ok = TRUE\n00000004  00 00 00 01              items: element 0 follows\n" +
 				"00000008  00 00 00 03              ^ fault: enum\n",
-			"xdrgen: reply: items[0].entry.c: offset 8 (0x8): found 3, which is no member of enum color\n  = rule: RFC 4506 §4.3\n",
+			"xdrgen: reply: items[0].entry.c: offset 8 (0x8): found 3, which is not a member of enum color\n  = rule: RFC 4506 §4.3\n",
 		},
 		{
 			"reply", "00000000 00000000",
 			"00000000  00 00 00 00              ok = FALSE\n00000004  00 00 00 00              ^ fault: trailing\n",
-			"xdrgen: reply: offset 4 (0x4): found 4 bytes after the value, expected the end\n  = rule: a message is one value\n",
+			"xdrgen: reply: offset 4 (0x4): found 4 bytes after the value, expected the end\n  = rule: the data is one value\n",
 		},
 		{
 			"color", "", "00000000                           ^ fault: short\n",
-			"xdrgen: color: offset 0 (0x0): found 0 bytes to the end of the input, expected 4\n  = rule: RFC 4506 §3\n",
+			"xdrgen: color: offset 0 (0x0): found 0 bytes before the end of the input, expected 4\n  = rule: RFC 4506 §3\n",
 		},
 	} {
 		stdout, stderr, code := runWith(t, "", "dump", "-type", c.typ, "-hex", c.hex, unit)
@@ -118,8 +117,8 @@ func TestDumpFault(t *testing.T) {
 	}
 }
 
-// TestDumpJSON holds the machine output: one object a line, versions and
-// types, pieces that add up to the input.
+// TestDumpJSON checks the JSON output: one object per line, versions and types, and items that
+// add up to the input.
 func TestDumpJSON(t *testing.T) {
 	unit, _ := dataFiles(t)
 	for hex, last := range map[string]string{replyHex: "item", "0000000100000002": "error"} {
@@ -157,7 +156,7 @@ func TestDumpJSON(t *testing.T) {
 	}
 }
 
-// TestLongItem holds that long opaque data is cut, unless all of it is wanted.
+// TestLongItem checks that long opaque data is cut, except with -all.
 func TestLongItem(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "typedef opaque blob[4096];\n"}), "u.x")
 	for args, lines := range map[string]int{"": maxLines + 1, "-all": 4096 / perLine} {
@@ -208,24 +207,24 @@ func TestDataUsage(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"dump -hex 00 " + unit, "no -type: expected one of color, item, list, reply, P.V.GET.args, P.V.GET.result", exitUsage},
+		{"dump -hex 00 " + unit, "-type is missing; the types are color, item, list, reply, P.V.GET.args, P.V.GET.result", exitUsage},
 		{"dump -type rply -hex 00 " + unit, "type rply is not declared; did you mean reply?", exitUsage},
-		{"dump -type reply -type item -hex 00 " + unit, "-type reply and -type item: expected one type", exitUsage},
+		{"dump -type reply -type item -hex 00 " + unit, "found -type reply and -type item; the data has one type", exitUsage},
 		{"dump -type reply -type item= -hex 00 " + unit, "expected NAME=XDRTYPE", exitUsage},
 		{"dump -type b -type nothing=hyper -hex 0000000000000001 " + at("given.x"), "", exitClean},
 		{"dump -type PP.V.GET.args -hex 00 " + unit, "program PP is not declared; did you mean P.V.GET.args?", exitUsage},
 		{"dump -type NFS_PROGRAM.V.GET.args -hex 00 " + unit, "program NFS_PROGRAM is not declared; expected one of P\n", exitUsage},
 		{"dump -type P.NFS_VERSION.GET.args -hex 00 " + unit, "program P has no version NFS_VERSION; expected one of P.V\n", exitUsage},
 		{"dump -type P.V.NFSPROC_READ.args -hex 00 " + unit, "version P.V has no procedure NFSPROC_READ; expected one of P.V.GET\n", exitUsage},
-		{"dump -type P.V.GET -hex 00 " + unit, "P.V.GET is a procedure and no type; expected one of P.V.GET.args, P.V.GET.result", exitUsage},
+		{"dump -type P.V.GET -hex 00 " + unit, "P.V.GET is a procedure, not a type; expected one of P.V.GET.args, P.V.GET.result", exitUsage},
 		{"dump -type zzzzzzz -hex 00 " + unit, "type zzzzzzz is not declared; expected one of color", exitUsage},
 		{"dump -type reply " + unit, "no data: expected a file, - for standard input, or -hex STRING", exitUsage},
-		{"dump -type reply -hex 00 " + at("hex") + " " + unit, "data both from -hex and from", exitUsage},
-		{"dump -type reply " + at("hex") + " " + at("base64") + " " + unit, "two files of data", exitUsage},
+		{"dump -type reply -hex 00 " + at("hex") + " " + unit, "found data in -hex and in", exitUsage},
+		{"dump -type reply " + at("hex") + " " + at("base64") + " " + unit, "found two data files", exitUsage},
 		{"dump -type reply -hex 00", "expected \"<file>", exitUsage},
-		{"dump -type reply " + at("hex"), "no FILE.x", exitUsage},
-		{"dump -type reply -hex 0x0 " + unit, "the data is not hex", exitFindings},
-		{"dump -type reply -as base64 " + unit + " -hex 00?", "the data is not base64", exitFindings},
+		{"dump -type reply " + at("hex"), "no .x file", exitUsage},
+		{"dump -type reply -hex 0x0 " + unit, "the data is not valid hex", exitFindings},
+		{"dump -type reply -as base64 " + unit + " -hex 00?", "the data is not valid base64", exitFindings},
 		{"dump -type reply -hex 00 " + at("none.x"), "none.x", exitFailed},
 		{"dump -type reply " + at("none") + " " + unit, "none", exitFailed},
 		{"dump -type a -hex 00 " + at("bad.x"), "undefined-type", exitFindings},
@@ -238,7 +237,7 @@ func TestDataUsage(t *testing.T) {
 	}
 }
 
-// TestDiff holds that diff shows what gen would write, and writes nothing.
+// TestDiff checks that diff shows what gen would write, and writes nothing.
 func TestDiff(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": dataUnit})
 	out := filepath.Join(dir, "out")

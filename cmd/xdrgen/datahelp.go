@@ -1,6 +1,6 @@
 package main
 
-const helpDiff = `Show what gen would change, and write nothing.
+const helpDiff = `Show what gen would change, without writing anything.
 
 Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-tests] FILE.x...
 
@@ -9,15 +9,16 @@ Examples:
   xdrgen diff -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen diff -o . -package proto proto.x | patch -p0
 
-The unified diff leads from the files that are there, or /dev/null for one that
-is missing, to what gen would write, or /dev/null for one that is stale: a run of
-gen wrote it, and this one would not. The exit code is 3 where they differ.
+diff prints a unified diff from the existing files to those that gen would
+write. A file that does not exist yet is compared with /dev/null, and so is a
+stale file: one that an earlier run of gen wrote and this one would not. The
+exit code is 3 if there are differences.
 
-  -o DIR             folder of the package
-  -package NAME      Go package name; by default that of the folder
-  -import-root PATH  Go import path above the units included, where their sidecars name none
-  -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
-  -tests             look at NAME_xdr_test.go as well
+  -o DIR             output folder of gen
+  -package NAME      Go package name; the default is the name of the output folder
+  -import-root PATH  Go import path that precedes the name of each included unit whose sidecar has no package line
+  -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
+  -tests             also compare NAME_xdr_test.go
 `
 
 const helpDump = `Show the bytes of one value, item by item.
@@ -31,17 +32,17 @@ Examples:
   xdrgen dump -rpc -proc NFS_PROGRAM.NFS_VERSION.NFSPROC_READ reply.bin nfs_prot.x
   xdrgen dump -type rpcrdma2_hdr_prefix -body rdma_start.rdma_htype -rpc message.bin spec/x/rpcrdma2/*.x
 
-Each line has the offset, the bytes, and the field's path with its value, or
-the count, presence word or end of a list that stands there. At the first byte
-that breaks a rule of XDR it stops: what came before is shown, path, offset and
-rule go to stderr, and the exit code is 3.
+Each line shows the offset, the bytes, the path of the field, and its value. For
+arrays, optional data and lists, a line shows the count, the presence word or
+the end. At the first byte that breaks a rule of XDR, dump stops: it shows what
+it decoded, reports the path, offset and rule on stderr, and exits with code 3.
 
-  -format FORMAT  text, or json: a line of type item for each piece, error for the fault, summary at the end
-  -rest           bytes may follow the value; they are shown as they are
+  -format FORMAT  text; json: one object of type item per line, type error for a fault, and a summary at the end
+  -rest           allow bytes after the value, and show them undecoded
   -all            show all lines of long opaque data and strings
 `
 
-const helpJSON = `Turn XDR into JSON, or with -encode JSON into XDR.
+const helpJSON = `Convert XDR to JSON, or JSON to XDR with -encode.
 
 Usage: xdrgen json -type T [-body FIELD] [-rpc [-proc P]] [-encode] [-as FORM] [-bare] [-compact] (DATA | - | -hex STRING) FILE.x...
 
@@ -50,40 +51,41 @@ Examples:
   xdrgen json -type entry -encode -as hex entry.json proto.x
   xdrgen json -type entry -bare data.bin proto.x | xdrgen json -type entry -bare -encode - proto.x
 
-The way from XDR to JSON and back gives the same bytes.
+Converting XDR to JSON and back gives the same bytes.
 
-  -encode   the data is JSON, the output XDR
-  -bare     the value alone; otherwise {"v":1,"type":"value","xdr_type":T,"value":...}, in and out
-  -compact  on one line
+  -encode   read JSON and write XDR
+  -bare     read or write the value alone, without the object {"v":1,"type":"value","xdr_type":T,"value":...}
+  -compact  write one line
 
   int, unsigned int        number
-  hyper, unsigned hyper    string of digits, for numbers lose precision above 2^53; a number is read too
+  hyper, unsigned hyper    string of digits, because JSON readers lose precision above 2^53; a number is accepted too
   float, double            number; "NaN", "NaN:" with its bits in hex, "Infinity", "-Infinity"
   quadruple, opaque        string of hex digits
-  string                   string where it is UTF-8, else {"hex": "..."}
-                           of both, {"hex": ...}, {"base64": ...} and {"text": ...} are read too
+  string                   string if it is UTF-8, else {"hex": "..."}
+                           opaque and string also accept {"hex": ...}, {"base64": ...} and {"text": ...}
   bool                     true, false
-  enum                     name of the member; a number where an open enum has no name
+  enum                     name of the member; a number if an open enum has no name for it
   struct                   object with all fields
-  union                    {"discriminant": value, "arm": value}; no arm where it is void
-  array, linked list       array; the elements of a list are objects without the pointer
-  optional (type *name)    null or the value; {"value": ...} where the value itself can be null
+  union                    {"discriminant": value, "arm": value}; no "arm" if it is void
+  array, linked list       array; the elements of a list are objects without the next pointer
+  optional (type *name)    null or the value; {"value": ...} if the value itself can be null
 `
 
 const helpData = `
-  -type T         typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result
-  -body FIELD     the data is a message: behind T, whose number at the path FIELD selects it by the sidecar's lines
-                  "code header-type", comes a body; words behind that are the payload
-  -rpc            the data is an RPC message (RFC 5531), behind T and body where they are given; arguments follow if
-                  the files declare the procedure of the call, else the payload
-  -proc P         procedure PROGRAM.VERSION.PROCEDURE that the reply of -rpc answers: its results follow
-  -type NAME=XDR  a type that the files use and do not declare, as with check; also -import FILE.x
-  -hex STRING     the data, in hex; blanks, colons, commas and 0x are passed over
-  -as FORM        form of the XDR: raw, hex, base64 or auto: text that is hex or base64 is taken for it
-                  when read; when written, raw, and hex on a terminal
+  -type T         type of the data: a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result
+  -body FIELD     the data is a header of type T with a body after it. The number in the header's field FIELD (a path)
+                  selects the type of the body by the "code header-type" lines of the sidecar. Words after the body
+                  are shown as payload
+  -rpc            the data is an RPC message (RFC 5531), after the header and body if -type and -body are given.
+                  The arguments of a call are decoded if the files declare its procedure, else shown as payload
+  -proc P         with -rpc: the procedure PROGRAM.VERSION.PROCEDURE that a reply answers, whose results are decoded
+  -type NAME=XDR  declare a type that the files use but do not declare, as with check
+  -hex STRING     the data, in hex; blanks, colons, commas and 0x are ignored
+  -as FORM        form of the XDR: raw, hex, base64 or auto (default). auto reads text that is hex or base64 as such,
+                  and writes hex to a terminal and raw bytes elsewhere
 `
 
-const helpExplain = `Explain findings: what they mean, why, a wrong example and a right one.
+const helpExplain = `Explain findings: what they mean, why, and an example that is wrong and one that is right.
 
 Usage: xdrgen explain CODE...
        xdrgen explain -list
@@ -93,12 +95,12 @@ Examples:
   xdrgen explain undefined-type bare-unsigned
   xdrgen explain -list
 
-  -list  all codes, one a line, with the fix of each
+  -list  list all codes, one per line, with the fix for each
 
-The same texts are docs/errors.md.
+docs/errors.md has the same texts.
 `
 
-const helpCompletion = `Print a script with which a shell completes commands, flags, their values and files.
+const helpCompletion = `Print a script that makes a shell complete commands, flags, their values and files.
 
 Usage: xdrgen completion bash|zsh|fish
        xdrgen completion -types FILE.x...
@@ -108,5 +110,5 @@ Examples:
   xdrgen completion zsh > "${fpath[1]}/_xdrgen"
   xdrgen completion fish > ~/.config/fish/completions/xdrgen.fish
 
-  -types  print what -type of dump and json can be in these files, one a line: the scripts ask for it
+  -types  list the values of -type that dump and json accept for these files, one per line; the scripts use this
 `

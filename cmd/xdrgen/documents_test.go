@@ -49,9 +49,8 @@ func document(t *testing.T, name string) string {
 	return path
 }
 
-// TestDocumentsAsTheyStand extracts every document with marked lines and holds
-// what the compiler says of it, without any erratum: nothing, or just what is
-// wrong with it.
+// TestDocumentsAsTheyStand extracts every document with marked lines, without errata, and checks
+// the findings: none, or exactly the faults of the document.
 func TestDocumentsAsTheyStand(t *testing.T) {
 	extract := extractor(t)
 	tests := []struct {
@@ -91,8 +90,8 @@ func TestDocumentsAsTheyStand(t *testing.T) {
 	}
 }
 
-// TestDocuments takes documents, with the errata of testdata/documents, all the
-// way: extracted, compiled, generated, vetted and round-tripped.
+// TestDocuments extracts documents with the errata of testdata/documents, generates code, and
+// vets and round-trips it.
 func TestDocuments(t *testing.T) {
 	extract := extractor(t)
 	spec := t.TempDir()

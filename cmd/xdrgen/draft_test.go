@@ -25,8 +25,8 @@ func marked(t *testing.T, document string) string {
 	return b.String()
 }
 
-// TestDraftFaults holds that every fault of the drafts' XDR is found where it
-// is, by its name, and nothing else (D4): what spec/errata corrects.
+// TestDraftFaults checks that the findings in the XDR of the drafts are exactly the faults that
+// spec/errata corrects, each at its position and with its name (D4).
 func TestDraftFaults(t *testing.T) {
 	for document, want := range map[string][]string{
 		"draft-ietf-nfsv4-rpcrdma-version-two-00.txt": {

@@ -18,8 +18,8 @@ type dumpCmd struct {
 	Rest   bool   `name:"rest"`
 }
 
-// run prints bytes item by item. What was read before a fault goes to stdout
-// as well; the fault itself to stderr, or into the JSON.
+// run prints the data item by item. If there is a fault, the items before it go to
+// stdout, and the fault goes to stderr, or into the JSON.
 func (c *dumpCmd) run(env environment) int {
 	data, t, name, code := c.read(env)
 	if code != exitClean {
@@ -50,7 +50,7 @@ func (c *dumpCmd) run(env environment) int {
 	return exitFindings
 }
 
-// printFault says what is wrong with data.
+// printFault reports a fault in the data of the named type.
 func printFault(env environment, e *dynamic.Error, name string) {
 	at := name
 	if e.Path != "" {
@@ -64,8 +64,8 @@ func printFault(env environment, e *dynamic.Error, name string) {
 }
 
 const (
-	perLine  = 8  // bytes of hex in a line
-	maxLines = 16 // lines of one item, unless all are wanted
+	perLine  = 8  // bytes of hex per line
+	maxLines = 16 // lines per item without -all
 )
 
 // dumper writes annotated hex:
@@ -73,7 +73,7 @@ const (
 //	offset    bytes                    path = value
 //	00000008  00 00 00 07              body.color = GREEN (7)
 type dumper struct {
-	out  *bufio.Writer // its first error stays until Flush
+	out  *bufio.Writer // keeps its first error for Flush
 	data []byte
 	name string
 	all  bool
@@ -95,17 +95,17 @@ func (d *dumper) text(root *dynamic.Value, fault *dynamic.Error) {
 	if fault != nil {
 		d.lines(fault.Offset, min(fault.Length, perLine), "^ fault: "+string(fault.Code))
 	} else if n < len(d.data) {
-		d.lines(n, len(d.data)-n, fmt.Sprintf("(%d bytes after the value)", len(d.data)-n))
+		d.lines(n, len(d.data)-n, fmt.Sprintf("(%d bytes after the value, not decoded)", len(d.data)-n))
 	}
 }
 
-// lines writes one item: its note beside the first line, the characters beside
-// the further ones.
+// lines writes the bytes of one item: the first line with note, and any further
+// lines with the bytes as characters.
 func (d *dumper) lines(off, length int, note string) {
 	item := d.data[off : off+length]
 	for i := 0; i == 0 || i < len(item); i += perLine {
 		if i == maxLines*perLine && !d.all {
-			fmt.Fprintf(d.out, "%8s  ... %d bytes more, -all shows them\n", "", len(item)-i)
+			fmt.Fprintf(d.out, "%8s  ... %d more bytes (-all shows them)\n", "", len(item)-i)
 			return
 		}
 		part := item[i:min(i+perLine, len(item))]
@@ -126,7 +126,7 @@ func ascii(b []byte) string {
 	return string(out)
 }
 
-// dumpItem is one line of machine output.
+// dumpItem is one line of JSON output.
 type dumpItem struct {
 	V      int             `json:"v"`
 	Type   string          `json:"type"` // "item"
@@ -140,7 +140,7 @@ type dumpItem struct {
 	Number *int64          `json:"number,omitempty"`
 }
 
-// dumpFault is the line of machine output that ends one with a fault.
+// dumpFault is the line of JSON output for a fault, before the summary.
 type dumpFault struct {
 	V       int    `json:"v"`
 	Type    string `json:"type"` // "error"
@@ -155,7 +155,7 @@ type dumpFault struct {
 	} `json:"where"`
 }
 
-// dumpSummary is the last line of machine output.
+// dumpSummary is the last line of JSON output.
 type dumpSummary struct {
 	V        int    `json:"v"`
 	Type     string `json:"type"` // "summary"
@@ -197,5 +197,5 @@ func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
 func (d *dumper) line(v any) {
 	e := json.NewEncoder(d.out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // fails with the writer only, which keeps its error
+	_ = e.Encode(v) // fails only if the writer does, which keeps its error
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// asCommand has the test binary be xdrgen.
+// asCommand is the environment variable that makes the test binary act as xdrgen.
 const asCommand = "XDRGEN_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// exampleFiles are what the examples of the help speak of.
+// exampleFiles returns the files that the examples of the help use.
 func exampleFiles(t *testing.T) map[string]string {
 	t.Helper()
 	self, err := os.Executable()
@@ -52,11 +52,11 @@ func exampleFiles(t *testing.T) map[string]string {
 	}
 }
 
-// TestExamplesRun runs every example of every help text in a shell, with the
-// files that they speak of: they are clean or have findings, nothing else.
+// TestExamplesRun runs every example of every help text in a shell, with the files that they
+// use. Each must exit with success or findings.
 func TestExamplesRun(t *testing.T) {
 	bash := witness.Program(t, "bash")
-	for _, program := range []string{"git", "patch"} { // which examples use
+	for _, program := range []string{"git", "patch"} { // used by examples
 		witness.Program(t, program)
 	}
 	dir := writeFiles(t, exampleFiles(t))
@@ -88,9 +88,9 @@ func TestExamplesRun(t *testing.T) {
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		for line := range strings.Lines(examples) {
 			line = strings.TrimSpace(line)
-			line, _, _ = strings.Cut(line, "   ") // what follows explains it
+			line, _, _ = strings.Cut(line, "   ") // an explanation may follow
 
-			if strings.Contains(line, "xdrgen corpus") { // takes a checkout of this project
+			if strings.Contains(line, "xdrgen corpus") { // needs a checkout of this project
 				continue
 			}
 			ran++

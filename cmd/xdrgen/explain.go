@@ -17,7 +17,7 @@ type explainCmd struct {
 	Code []string `arg:"" optional:"" name:"code"`
 }
 
-// run explains findings by their code or name, or lists all.
+// run explains findings, given by code or name, or lists all.
 func (c *explainCmd) run(env environment) int {
 	entries, err := explain.Entries()
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *explainCmd) run(env environment) int {
 	others := otherRules()
 	switch {
 	case c.List && len(c.Code) > 0:
-		return usage(env, errors.New("-list and a code: expected one of the two"))
+		return usage(env, errors.New("found -list and a code; expected one of them"))
 	case c.List:
 		for _, e := range entries {
 			fmt.Fprintf(env.stdout, "%s %-8s %-24s %s\n", e.Code, e.Severity, e.Name, e.Fix)
@@ -40,7 +40,7 @@ func (c *explainCmd) run(env environment) int {
 		}
 		return exitClean
 	case len(c.Code) == 0:
-		return usage(env, errors.New("no code: expected one such as XDR0101, or its name, or -list"))
+		return usage(env, errors.New("no code: give one, such as XDR0101 or undefined-type, or -list"))
 	}
 	for i, word := range c.Code {
 		text, ok := explained(entries, others, texts, word)
@@ -65,14 +65,14 @@ func otherRules() []otherRule {
 	}
 	for _, r := range compat.Rules() {
 		e := r.Effects
-		verdicts := fmt.Sprintf("the wire: %s; Go source: %s; an old peer reads what a new one sends: %s; the reverse: %s",
-			e.Wire, e.Source, reads(e.OldReadsNew), reads(e.NewReadsOld))
+		verdicts := fmt.Sprintf("the wire: %s; Go source: %s; %s", e.Wire, e.Source, directions(e))
 		out = append(out, otherRule{r.Code, r.Name, "compat", r.Reason, r.Section, verdicts})
 	}
 	return out
 }
 
-// text returns the explanation of a rule with its texts, if it has any.
+// text returns the explanation of a rule. e has its paragraphs and examples; it is nil if
+// there are none.
 func (o otherRule) text(e *explain.Entry) string {
 	if e == nil {
 		e = &explain.Entry{}
@@ -82,7 +82,7 @@ func (o otherRule) text(e *explain.Entry) string {
 		words = o.words + "\n"
 	}
 	if o.kind == "compat" {
-		help, heads = "Does to", [2]string{"Before", "After"}
+		help, heads = "Effect", [2]string{"Before", "After"}
 	}
 	text := fmt.Sprintf("%s %s (%s)\n\n%s\n", o.code, o.name, o.kind, words)
 	if o.section != "" {
@@ -91,7 +91,7 @@ func (o otherRule) text(e *explain.Entry) string {
 	return text + help + ": " + o.help + "\n" + explain.Example(heads[0], e.Bad) + explain.Example(heads[1], e.Good)
 }
 
-// explained returns the explanation of a code or name.
+// explained returns the explanation of a code or name, in any case of letters.
 func explained(entries []explain.Entry, others []otherRule, texts map[string]*explain.Entry, word string) (text string, ok bool) {
 	if e, ok := explain.Find(entries, word); ok {
 		return e.Text(), true
@@ -104,6 +104,7 @@ func explained(entries []explain.Entry, others []otherRule, texts map[string]*ex
 	return "", false
 }
 
+// unknownCode returns the error for a word that is no code or name.
 func unknownCode(entries []explain.Entry, others []otherRule, word string) error {
 	var names []string
 	for _, e := range entries {
@@ -117,5 +118,5 @@ func unknownCode(entries []explain.Entry, others []otherRule, word string) error
 			return fmt.Errorf("no code or name %s; did you mean %s?", diag.Quote(word), near)
 		}
 	}
-	return fmt.Errorf("no code or name %s; xdrgen explain -list shows all", diag.Quote(word))
+	return fmt.Errorf("no code or name %s; xdrgen explain -list shows them all", diag.Quote(word))
 }

@@ -23,13 +23,13 @@ func TestExplain(t *testing.T) {
 		{"-list", exitClean, "XDR0702 warning  bare-unsigned            write unsigned int\n", ""},
 		{"XDL0101", exitClean, "XDL0101 unbounded-data (lint)\n", ""},
 		{"field-added", exitClean, "field-added (compat)\n", ""},
-		{"field-added", exitClean, "\nDoes to: the wire: breaks; Go source: ok; an old peer reads what a new one sends: no; the reverse: no\n\nBefore:\n", ""},
-		{"dead-default", exitClean, "\nHelp: remove the default, or make the discriminant an int if more values are to come\n\nWrong:\n", ""},
+		{"field-added", exitClean, "\nEffect: the wire: breaks; Go source: ok; an old peer can read what a new one sends: no; a new peer can read what an old one sends: no\n\nBefore:\n", ""},
+		{"dead-default", exitClean, "\nHelp: remove the default, or make the discriminant an int if values may be added\n\nWrong:\n", ""},
 		{"unbounded-dat", exitUsage, "", "did you mean unbounded-data?"},
-		{"", exitUsage, "", "no code: expected one such as XDR0101"},
+		{"", exitUsage, "", "no code: give one, such as XDR0101"},
 		{"undefined-typ", exitUsage, "", "did you mean undefined-type?"},
-		{"zzz", exitUsage, "", "xdrgen explain -list shows all"},
-		{"-list XDR0101", exitUsage, "", "expected one of the two"},
+		{"zzz", exitUsage, "", "xdrgen explain -list shows them all"},
+		{"-list XDR0101", exitUsage, "", "found -list and a code; expected one of them"},
 	} {
 		stdout, stderr, code := runCommand(t, append([]string{"explain"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
@@ -42,9 +42,9 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestOtherTexts holds the examples of lint and compat to what they are for:
-// the wrong one has the finding and no other, the right one none; between what
-// was and what is there is the change.
+// TestOtherTexts checks the examples of lint and compat rules. A wrong example of lint has
+// exactly the finding, and a right one has none. The two versions of a compat example differ
+// by exactly the change.
 func TestOtherTexts(t *testing.T) {
 	texts, err := explain.Others()
 	if err != nil {

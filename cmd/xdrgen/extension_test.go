@@ -12,8 +12,8 @@ import (
 
 const extensionDoc = "../../docs/adding-an-extension.md"
 
-// example returns the indented block of the page that begins with a line, the
-// indentation removed.
+// example returns the indented block of the page that begins with the given line, without the
+// indentation.
 func example(t *testing.T, page, first string) string {
 	t.Helper()
 	const indent = "       "
@@ -55,9 +55,8 @@ func TestExtension(t *testing.T) {
 }
 `
 
-// TestExtensionExample drops the extension of docs/adding-an-extension.md into
-// a copy of the tree and does what the page says: make generate, then builds
-// and uses the package. No other file of the copy is edited. D5
+// TestExtensionExample follows docs/adding-an-extension.md in a copy of the tree: it adds the
+// extension, runs make generate, and builds and uses the package. It edits no other file. D5
 func TestExtensionExample(t *testing.T) {
 	witness.Program(t, "make")
 	page, err := os.ReadFile(extensionDoc)

@@ -9,13 +9,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// findingsFlag chooses the form of what a command has found.
+// findingsFlag selects the format of a command's findings.
 type findingsFlag struct {
 	Format string `name:"format" enum:"text,json,sarif,github" default:"text"`
 }
 
-// print writes findings that are a command's result to stdout, the count of
-// them to stderr unless it is in the form itself.
+// print writes findings to stdout, and their count to stderr unless the format includes
+// it.
 func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(ds, r.Errors)
@@ -32,7 +32,7 @@ func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlag
 	return f.write(env, shown, r)
 }
 
-// write writes findings in a form other than JSON.
+// write writes findings in a format other than JSON.
 func (f *findingsFlag) write(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	switch f.Format {
 	case "sarif":
@@ -43,8 +43,7 @@ func (f *findingsFlag) write(env environment, ds []diag.Diagnostic, r reportFlag
 	return printText(env.stdout, ds, r.color(env.stdout, env))
 }
 
-// printErrors writes the errors among findings to stderr, and the count of
-// all.
+// printErrors writes the errors among findings to stderr, and the count of all.
 func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
 	shown, hidden := diag.Limit(onlyErrors(ds), r.Errors)
@@ -55,8 +54,8 @@ func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	return nil
 }
 
-// notedOnce leaves out notes that a finding by the same rule had, but for the
-// word that it is about: who reads on knows them.
+// notedOnce returns the findings without repeated notes: a note is kept for the first
+// finding of its rule only. Notes that differ only in the word at fault are the same.
 func notedOnce(ds []diag.Diagnostic) []diag.Diagnostic {
 	out := slices.Clone(ds)
 	seen := map[string]bool{}
@@ -114,18 +113,19 @@ func printJSON(w io.Writer, ds []diag.Diagnostic, errors, warnings, hidden int) 
 	return diag.WriteJSONSummary(w, errors, warnings, hidden)
 }
 
-// summary says how many there are, unless there are none.
+// summary writes the number of errors and warnings, unless there are none.
 func summary(w io.Writer, errors, warnings, hidden int) {
 	if errors+warnings == 0 {
 		return
 	}
 	fmt.Fprintf(w, "xdrgen: %s, %s", count(errors, "error"), count(warnings, "warning"))
 	if hidden > 0 {
-		fmt.Fprintf(w, "; %s not shown, -errors 0 shows all", count(hidden, "error"))
+		fmt.Fprintf(w, "; %s not shown (-errors 0 shows all)", count(hidden, "error"))
 	}
 	fmt.Fprintln(w)
 }
 
+// count returns a number with a noun, in the plural if needed.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// maxFixRounds limits how often a unit is compiled anew: a fix may bring to
-// light what stood behind the fault.
+// maxFixRounds limits how often a unit is compiled again. A fix can uncover faults that
+// the parser could not see before.
 const maxFixRounds = 20
 
-// fix mends what has just one fix in the files of the command line, and writes
-// to log what it did. A file that was extracted from a document is not touched: the
-// lines for its errata are printed instead, since the document stays as it is
-// and each deviation from it is reviewed.
+// fix applies the fixes of all findings that have exactly one, in the files of the command
+// line, and lists them on log. A file that was extracted from a document is not changed,
+// because the document does not change and each deviation from it is reviewed; for it,
+// fix proposes errata on log.
 func (c *checkCmd) fix(log io.Writer, o sema.Options) error {
 	o.Every = true
 	proposed := map[string]bool{}
@@ -68,8 +68,8 @@ func (c *checkCmd) given(f *source.File) bool {
 	return false
 }
 
-// fixable returns the findings in a file that have a fix, in order of place;
-// of those whose edits meet, the first.
+// fixable returns the findings in a file that have a fix, in order of position. Of findings
+// whose edits overlap, it returns the first.
 func fixable(ds []diag.Diagnostic, f *source.File) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range ds {
@@ -88,7 +88,7 @@ func fixable(ds []diag.Diagnostic, f *source.File) []diag.Diagnostic {
 	return kept
 }
 
-// apply returns the text of a file with the edits of the findings.
+// apply returns the text of a file after the edits of the findings.
 func apply(f *source.File, ds []diag.Diagnostic) []byte {
 	var edits []diag.Edit
 	for _, d := range ds {
@@ -97,11 +97,11 @@ func apply(f *source.File, ds []diag.Diagnostic) []byte {
 	return diag.Apply(f, edits)
 }
 
-// proposeErrata prints an erratum for each line with findings, as tools/extract
-// reads them.
+// proposeErrata prints an erratum for each line with findings, in the form that
+// tools/extract reads.
 func proposeErrata(w io.Writer, f *source.File, ds []diag.Diagnostic) {
 	place, _ := ds[0].Span.Origin()
-	fmt.Fprintf(w, "# %s is made from %s: for its errata, after review (section and reason are yours to complete)\n", f.Base(), place.Document)
+	fmt.Fprintf(w, "# Errata for %s, which was extracted from %s. Review them, and complete section and reason.\n", f.Base(), place.Document)
 	for len(ds) > 0 {
 		line, n := ds[0].Span.Position().Line, 1
 		for n < len(ds) && ds[n].Span.Position().Line == line {
@@ -114,7 +114,7 @@ func proposeErrata(w io.Writer, f *source.File, ds []diag.Diagnostic) {
 
 func proposeErratum(w io.Writer, f *source.File, line int, ds []diag.Diagnostic) {
 	whole := strings.Split(string(apply(f, ds)), "\n")
-	last := line // of what changes
+	last := line // last line that changes
 	for _, d := range ds {
 		last = max(last, d.Fix[len(d.Fix)-1].Span.EndPosition().Line)
 	}
@@ -139,7 +139,7 @@ func proposeErratum(w io.Writer, f *source.File, line int, ds []diag.Diagnostic)
 
 func lines(f *source.File) int { return strings.Count(string(f.Text), "\n") + 1 }
 
-// once reports whether lines from to last stand in the file once only.
+// once reports whether lines from to last occur in the file exactly once.
 func once(f *source.File, from, last int) bool {
 	var b strings.Builder
 	for n := from; n <= last; n++ {

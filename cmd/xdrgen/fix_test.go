@@ -43,7 +43,8 @@ struct s2 {
 program P { version V { int Q(void) = 1; } = 1; } = 1;
 `
 
-// TestFix holds that what has one fix is mended, and nothing else changes.
+// TestFix checks that check -fix applies the fixes of findings that have exactly one, and
+// changes nothing else.
 func TestFix(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": faulty}), "u.x")
 	stdout, stderr, code := runCommand(t, "check", "-fix", "-strict", file)
@@ -62,8 +63,8 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// TestFixBad holds that -fix mends the bad files whose rule has one fix, and
-// leaves the others alone.
+// TestFixBad checks that -fix repairs the bad files whose rule has exactly one fix, and does not
+// change the others.
 func TestFixBad(t *testing.T) {
 	mends := map[string]bool{}
 	for _, file := range badFiles(t) {
@@ -94,8 +95,8 @@ func TestFixBad(t *testing.T) {
 	}
 }
 
-// TestFixDocument holds that a file made of a document is left alone, and that
-// the errata proposed are such as tools/extract applies.
+// TestFixDocument checks that a file extracted from a document does not change, and that
+// tools/extract can apply the proposed errata.
 func TestFixDocument(t *testing.T) {
 	doc := "1.  One\n\n   struct a {\n      unsigned x;\n   };\n\n   struct b {\n      unsigned x;\n      int y\n   };\n"
 	dir := writeFiles(t, map[string]string{"doc.txt": doc})
@@ -111,7 +112,7 @@ func TestFixDocument(t *testing.T) {
 	if err != nil || string(after) != string(before) || code != exitFindings {
 		t.Errorf("exit code %d, %v: the extract changed:\n%s", code, err, after)
 	}
-	want := "# doc.x is made from doc.txt"
+	want := "# Errata for doc.x, which was extracted from doc.txt."
 	i := strings.Index(stdout, want)
 	if i < 0 {
 		t.Fatalf("no errata: %s", stdout)

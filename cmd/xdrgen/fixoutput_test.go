@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// editLine is what of a JSON finding says how to mend it.
+// editLine has the members of a JSON finding with its fix.
 type editLine struct {
 	Severity, Code, Message string
 	Fix                     []struct {
@@ -20,7 +20,7 @@ type editLine struct {
 	}
 }
 
-// sarifEdits is the same of a SARIF log.
+// sarifEdits has the members of a SARIF log with the fixes.
 type sarifEdits struct {
 	Runs []struct {
 		Results []struct {
@@ -36,9 +36,8 @@ type sarifEdits struct {
 	}
 }
 
-// TestFixOutput applies the edits in JSON and in SARIF as an editor would,
-// until none is left: the outcome is that of check -fix, for every bad file
-// with a fix.
+// TestFixOutput applies the edits in JSON and in SARIF as an editor would, until none is left.
+// For every bad file with a fix, the result must be that of check -fix.
 func TestFixOutput(t *testing.T) {
 	texts := map[string]string{}
 	for _, file := range badFiles(t) {
@@ -123,9 +122,8 @@ func applySARIF(t *testing.T, text, log string) string {
 	return text
 }
 
-// TestOfferedFixes applies each offered fix by itself, for the bad files and
-// for texts that a careless fix damages: the finding is gone, and there is no
-// error that was not there before.
+// TestOfferedFixes applies each fix on its own, in the bad files and in texts that a careless
+// fix would damage. The finding must disappear, and there must be no new error.
 func TestOfferedFixes(t *testing.T) {
 	texts := map[string]string{"faulty.x": faulty}
 	for _, file := range badFiles(t) {
@@ -183,8 +181,8 @@ func noFix() map[string]string {
 	}
 }
 
-// TestNoFix holds that nothing is offered where a fault has several readings,
-// and that check -fix leaves the text alone.
+// TestNoFix checks that a fault with several readings has no fix, and that check -fix does not
+// change the file.
 func TestNoFix(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range noFix() {
@@ -200,7 +198,7 @@ func TestNoFix(t *testing.T) {
 	}
 }
 
-// checkText writes a file and returns what check -format json finds in it.
+// checkText writes a file and returns its findings by check -format json.
 func checkText(t *testing.T, name, text string) []editLine {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
@@ -220,7 +218,7 @@ func checkText(t *testing.T, name, text string) []editLine {
 	return found
 }
 
-// apply returns a text with the edits of one finding.
+// apply returns a text after the edits of one finding.
 func (e editLine) apply(text string) string {
 	for _, f := range slices.Backward(e.Fix) {
 		text = text[:f.From] + f.Text + text[f.To:]

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// inputFlags say how files are read. Every command that reads any has them.
+// inputFlags are the flags of every command that compiles files.
 type inputFlags struct {
 	Include []string `short:"I" name:"include" sep:"none"`
 	Define  []string `short:"D" name:"define" sep:"none"`
@@ -24,20 +24,20 @@ type inputFlags struct {
 	Bind    string   `name:"bind"`
 }
 
-// reportFlags say how findings are shown.
+// reportFlags are the flags of every command that reports findings.
 type reportFlags struct {
 	Errors int    `name:"errors" default:"20"`
 	Color  string `name:"color" enum:"auto,always,never" default:"auto"`
 }
 
-// unitFlags are those of a command that reads one unit.
+// unitFlags are the flags of a command that reads one unit.
 type unitFlags struct {
 	inputFlags
 	reportFlags
 	Files []string `arg:"" name:"file"`
 }
 
-// options returns what the flags say. An error is one of usage.
+// options returns the compiler options of the flags. Its error is a usage error.
 func (f *inputFlags) options() (o sema.Options, err error) {
 	if o.Defines, err = defines(f.Define); err != nil {
 		return o, err
@@ -49,8 +49,8 @@ func (f *inputFlags) options() (o sema.Options, err error) {
 	return o, nil
 }
 
-// options returns what to compile, standard input included. Where that cannot
-// be told, it returns the exit code.
+// options returns the compiler options of the flags with the files to compile, standard
+// input included. If it fails, it reports the error and returns its exit code.
 func (f *unitFlags) options(env environment) (sema.Options, int) {
 	o, err := f.inputFlags.options()
 	if err != nil {
@@ -71,12 +71,11 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 	return o, exitClean
 }
 
-// unitFiles returns what a name stands for: a file, or of a folder its .x
-// files.
+// unitFiles returns the .x files of a folder, or the name itself if it is not a folder.
 func unitFiles(f sema.FileSystem, name string) ([]string, error) {
 	entries, err := f.ReadDir(name)
 	if err != nil {
-		return []string{name}, nil // no folder: whoever reads it says what it is
+		return []string{name}, nil // not a folder; reading it reports any other error
 	}
 	var out []string
 	for _, e := range entries {
@@ -94,10 +93,10 @@ func unitFiles(f sema.FileSystem, name string) ([]string, error) {
 	return out, nil
 }
 
-// stdinFile stands for standard input, in messages too.
+// stdinFile is the name of standard input as a file, also in messages.
 const stdinFile = "<stdin>"
 
-// stdinFS is the file system with one more file.
+// stdinFS is the file system of the disk with standard input as one more file.
 type stdinFS struct {
 	sema.Disk
 	text []byte
@@ -125,7 +124,7 @@ func fromStdin(files []string, stdin io.Reader) ([]string, sema.FileSystem, erro
 	return out, stdinFS{text: text}, err
 }
 
-// color decides whether findings on w are coloured.
+// color reports whether findings written to w are coloured.
 func (f *reportFlags) color(w io.Writer, env environment) bool {
 	switch f.Color {
 	case "always":
@@ -142,7 +141,7 @@ func (f *reportFlags) color(w io.Writer, env environment) bool {
 	return env.getenv("TERM") != "dumb" && env.getenv("CLICOLOR") != "0" && env.terminal(w)
 }
 
-// defines reads the values of -D.
+// defines parses the values of -D.
 func defines(list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, d := range list {
@@ -155,7 +154,7 @@ func defines(list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// types reads the values of -type.
+// types parses the values of -type.
 func types(list []string) ([]sema.Given, error) {
 	var out []sema.Given
 	for _, t := range list {
@@ -168,7 +167,7 @@ func types(list []string) ([]sema.Given, error) {
 	return out, nil
 }
 
-// renames reads the values of -rename.
+// renames parses the values of -rename.
 func renames(list []string) ([]ir.Rename, error) {
 	var out []ir.Rename
 	for _, r := range list {
@@ -183,6 +182,7 @@ func renames(list []string) ([]ir.Rename, error) {
 	return out, nil
 }
 
+// isName reports whether s is an identifier of XDR, or may be one of C.
 func isName(s string) bool {
 	for i, r := range s {
 		if !(r == '_' || r|0x20 >= 'a' && r|0x20 <= 'z' || i > 0 && r >= '0' && r <= '9') {

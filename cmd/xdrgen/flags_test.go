@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli/completion"
 )
 
-// TestSharedFlags holds that every command that reads XDR files takes the
-// flags that say how, and that they reach the compiler: the unit needs all.
+// TestSharedFlags checks that every command that reads XDR files accepts the input flags and
+// passes them to the compiler. The unit needs all of them.
 func TestSharedFlags(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"units/base/base.x":    "typedef int base_t;\n",
@@ -40,8 +40,7 @@ func TestSharedFlags(t *testing.T) {
 	}
 }
 
-// TestStdinEverywhere reads a unit from standard input with each command that
-// can.
+// TestStdinEverywhere reads a unit from standard input with each command that supports it.
 func TestStdinEverywhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{"check -", "lint -", "gen -o out -package p -", "diff -o out -package p -", "fmt -"} {

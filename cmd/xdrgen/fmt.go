@@ -17,7 +17,7 @@ import (
 
 // fmtCmd is the command "fmt".
 type fmtCmd struct {
-	inputFlags // for the comparison of meanings
+	inputFlags // needed to compare the meaning before and after
 	reportFlags
 	Write bool     `short:"w" name:"write"`
 	List  bool     `short:"l" name:"list"`
@@ -25,11 +25,11 @@ type fmtCmd struct {
 	Files []string `arg:"" name:"file"`
 }
 
-// stdinName is what messages call standard input.
+// stdinName is the name of standard input in messages.
 const stdinName = "<standard input>"
 
-// run lays files out. A file with errors of grammar is left as it is, its
-// findings go to stderr, and the rest is done all the same.
+// run formats the files. It leaves a file with syntax errors as it is, reports the errors
+// on stderr, and continues with the next file.
 func (c *fmtCmd) run(env environment) int {
 	o, err := c.options()
 	if err != nil {
@@ -55,7 +55,8 @@ func (c *fmtCmd) run(env environment) int {
 	return exitClean
 }
 
-// expand replaces folders by the .x files below them. "-" is standard input.
+// expand returns the names with each folder replaced by the .x files below it. "-" is
+// standard input.
 func expand(names []string) ([]string, error) {
 	var out []string
 	for _, name := range names {
@@ -96,7 +97,7 @@ func (f *formatter) file(name string) error {
 		return err
 	}
 	if exists(name + ".origin") {
-		fmt.Fprintf(f.env.stderr, "xdrgen: %s is left as it is: %s.origin leads from its lines to the document it was taken from\n", name, filepath.Base(name))
+		fmt.Fprintf(f.env.stderr, "xdrgen: %s is not formatted: it was extracted from a document, to which %s.origin maps its lines\n", name, filepath.Base(name))
 		return nil
 	}
 	shown := name
@@ -127,7 +128,8 @@ func (f *formatter) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f.env.stdin, source.MaxSize+1))
 }
 
-// put hands the result over as the flags say.
+// put writes the formatted text as the flags say: to stdout, as a name, as a diff, or to
+// the file.
 func (f *formatter) put(name, shown string, old, text []byte) error {
 	if !f.cmd.Write && !f.cmd.List && !f.cmd.Diff {
 		_, err := f.env.stdout.Write(text)
@@ -153,9 +155,9 @@ func (f *formatter) put(name, shown string, old, text []byte) error {
 		return nil
 	}
 	if name == "-" {
-		return errors.New("-w: standard input cannot be written; leave the flag out")
+		return errors.New("-w cannot write to standard input; without -w the result goes to stdout")
 	}
-	target, err := filepath.EvalSymlinks(name) // a link stays one
+	target, err := filepath.EvalSymlinks(name) // keeps a symbolic link
 	if err != nil {
 		return err
 	}
@@ -163,9 +165,9 @@ func (f *formatter) put(name, shown string, old, text []byte) error {
 	return err
 }
 
-// checkMeaning compiles a file before and after and refuses a result that
-// means something else. A file that does not compile by itself must have the
-// same findings. Whose a comment is may change where it stood between two.
+// checkMeaning compiles a file before and after formatting, and returns an error if the
+// meaning differs. A file that does not compile by itself must have the same findings.
+// Comments are not compared: one between two declarations may move from one to the other.
 func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	var results [2]*sema.Result
 	for i, t := range [][]byte{old, text} {
@@ -178,12 +180,12 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 		results[i] = r
 	}
 	if what := meaningDiffers(results[0], results[1], false); what != "" {
-		return fmt.Errorf("%s: formatting would change %s; please report this", name, what)
+		return fmt.Errorf("%s is not formatted: that would change %s. This is a bug in xdrgen; please report it with the file", name, what)
 	}
 	return nil
 }
 
-// overlay is the file system with one file replaced.
+// overlay is the file system of the disk with one file replaced.
 type overlay struct {
 	sema.Disk
 	name string

@@ -31,9 +31,9 @@ func TestFmt(t *testing.T) {
 	}
 	tests := []struct {
 		name, args, stdin string
-		stdout, stderr    string // that stderr holds
+		stdout, stderr    string // stderr is a part of the output
 		code              int
-		changed           string // file that is rewritten
+		changed           string // file that fmt rewrites
 	}{
 		{"print", "fmt a/ugly.x", "", pretty, "", exitClean, ""},
 		{"standard input", "fmt -", ugly, pretty, "", exitClean, ""},
@@ -42,10 +42,10 @@ func TestFmt(t *testing.T) {
 		{"diff", "fmt -d a/b/ugly2.x", "", "--- a/b/ugly2.x\n+++ a/b/ugly2.x\n@@ -1,1 +1,1 @@\n-const A=1;\n\\ No newline at end of file\n+const A = 1;\n", "", exitFindings, ""},
 		{"write", "fmt -w a/ugly.x a/pretty.x", "", "", "", exitClean, "a/ugly.x"},
 		{"write and list", "fmt -w -l a/ugly.x", "", "a/ugly.x\n", "", exitFindings, "a/ugly.x"},
-		{"write standard input", "fmt -w -", ugly, "", "-w: standard input cannot be written", exitFailed, ""},
-		{"broken, and one that is not", "fmt -w bad", "", "", `bad/bad.x:1:17: error: XDR0005 missing-semicolon: expected ; after "a"`, exitFindings, "bad/ugly.x"},
-		{"from a document", "fmt -w from/doc.x", "", "", "from/doc.x is left as it is", exitClean, ""},
-		{"of no meaning by itself", "fmt needs/needs.x", "", "struct s {\n    not_here a;\n};\n", "", exitClean, ""},
+		{"write standard input", "fmt -w -", ugly, "", "-w cannot write to standard input", exitFailed, ""},
+		{"one file with errors, one without", "fmt -w bad", "", "", `bad/bad.x:1:17: error: XDR0005 missing-semicolon: expected ; after "a"`, exitFindings, "bad/ugly.x"},
+		{"from a document", "fmt -w from/doc.x", "", "", "from/doc.x is not formatted: it was extracted from a document", exitClean, ""},
+		{"undeclared type", "fmt needs/needs.x", "", "struct s {\n    not_here a;\n};\n", "", exitClean, ""},
 		{"no such file", "fmt none.x", "", "", "none.x: no such file", exitFailed, ""},
 		{"no file", "fmt", "", "", "expected", exitUsage, ""},
 		{"bad name of -D", "fmt -D 4 a/ugly.x", "", "", "expected name or name=value", exitUsage, ""},
@@ -71,7 +71,7 @@ func TestFmt(t *testing.T) {
 	}
 }
 
-// TestFmtLink: a link to a file stays a link.
+// TestFmtLink checks that a symbolic link to a file stays a link.
 func TestFmtLink(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{"real/a.x": ugly}))
 	if err := os.Symlink("real/a.x", "link.x"); err != nil {
@@ -89,8 +89,8 @@ func TestFmtLink(t *testing.T) {
 	}
 }
 
-// TestMeaning formats every file of the corpus and of testdata/ok and compares
-// the ir before and after, the words of comments included.
+// TestMeaning formats every file of the corpus and of testdata/ok, and compares the meaning
+// before and after, with the words of comments.
 func TestMeaning(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 15 {
@@ -141,7 +141,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestMeaningDiffers is the canary: every kind of change is seen.
+// TestMeaningDiffers checks that meaningDiffers detects every kind of change.
 func TestMeaningDiffers(t *testing.T) {
 	const text = "/* About s. */\nstruct s { int a; unsigned int b<3>; };\nenum e { A = 1 };\n"
 	for _, tt := range []struct{ from, to, want string }{
@@ -150,9 +150,9 @@ func TestMeaningDiffers(t *testing.T) {
 		{"About s", "About t", "the meaning of s"},
 		{"A = 1", "A = 2", "the meaning of e"},
 		{"struct s", "struct t", "the meaning of s"},
-		{"unsigned int b", "u_int b", "what check finds"},
+		{"unsigned int b", "u_int b", "the findings of check"},
 		{"enum e", "enum x { B = 2 };\nenum e", "the meaning of the file"},
-		{"\nstruct", "\n\n  struct", "the meaning of s"}, // the comment is no longer that of s
+		{"\nstruct", "\n\n  struct", "the meaning of s"}, // the comment no longer belongs to s
 		{"{ int a; ", "{\n  int   a;\n", ""},
 	} {
 		var results [2]*sema.Result
@@ -169,8 +169,8 @@ func TestMeaningDiffers(t *testing.T) {
 	}
 }
 
-// TestFmtLayouts lays the files of testdata/ok out at random, comments put in
-// anywhere, and formats that: the ir stays.
+// TestFmtLayouts changes the layout of the files of testdata/ok at random, inserts comments
+// anywhere, and formats the result. The meaning must stay the same.
 func TestFmtLayouts(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 15 {
@@ -207,7 +207,7 @@ func TestFmtLayouts(t *testing.T) {
 	}
 }
 
-// shuffled writes the pieces of a text with other blanks and more comments.
+// shuffled returns the pieces of a text with other blanks and more comments.
 func shuffled(random *rand.Rand, text []byte) []byte {
 	var b bytes.Buffer
 	gaps := []string{" ", " ", " ", " ", "\n", "\n", "\n\n", "\n\n\n", "\t", "  \n   ", "\n\t", "\n      ", " /* c%d */ ", " /* c%d\n * d */ ", " // c%d\n", "\n  /* c%d */\n", "\n\t\t/* c%d */\n\n"}

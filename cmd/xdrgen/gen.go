@@ -28,8 +28,8 @@ type genCmd struct {
 	Rename []string `name:"rename" sep:"none"`
 }
 
-// run compiles one unit to Go. The names of the files that changed go to
-// stdout; with errors, nothing is written.
+// run writes the package of one unit, and prints the names of the files that changed. If
+// there are errors, it writes nothing.
 func (g *genCmd) run(env environment) int {
 	files, code := g.generate(env)
 	if code != exitClean {
@@ -53,14 +53,13 @@ func (g *genCmd) run(env environment) int {
 		return failed(env, err)
 	}
 	for _, name := range stale {
-		fmt.Fprintf(env.stderr, "xdrgen: %s is stale: xdrgen wrote it once, and this run does not make it; remove it\n", filepath.ToSlash(name))
+		fmt.Fprintf(env.stderr, "xdrgen: %s is stale: an earlier run wrote it, and this one did not; remove it\n", filepath.ToSlash(name))
 	}
 	return exitClean
 }
 
-// generate compiles one unit to Go. The errors go to stderr, warnings are
-// counted there: check shows them. An exit code other than exitClean means
-// that there are no files.
+// generate compiles one unit to Go. It prints errors on stderr, and the number of
+// warnings, which check shows. It returns files only with exitClean.
 func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	o, code := g.options(env)
 	if code != exitClean {
@@ -74,7 +73,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		g.Package = name
 	}
 	if !token.IsIdentifier(g.Package) {
-		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, no keyword", g.Package))
+		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, not a keyword", g.Package))
 	}
 	var err error
 	if o.Renames, err = renames(g.Rename); err != nil {
@@ -106,8 +105,8 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	return files, exitClean
 }
 
-// folderPackage returns the package name that the folder's name gives, as the go
-// command would propose it.
+// folderPackage returns the name of a folder as a package name. If it is not one, the
+// error proposes a name.
 func folderPackage(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -126,11 +125,11 @@ func folderPackage(dir string) (string, error) {
 	if !token.IsIdentifier(word) {
 		word = "NAME"
 	}
-	return "", fmt.Errorf("the folder's name %q is no Go package name: give one, such as -package %s", base, word)
+	return "", fmt.Errorf("the folder name %q is not a Go package name: give one with -package, such as -package %s", base, word)
 }
 
-// writeFile replaces a file in one step, unless it holds that text already. A
-// file that was there keeps its permissions.
+// writeFile replaces a file atomically, unless it has that text already. An existing file
+// keeps its permissions.
 func writeFile(name string, text []byte) (changed bool, err error) {
 	old, err := os.ReadFile(name)
 	if err == nil && bytes.Equal(old, text) {
@@ -171,8 +170,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// importPath returns the import path of the output folder: the sidecar's, else
-// from the go.mod above it, else "".
+// importPath returns the import path of the output folder: declared, if the sidecar gives
+// it, else the path by the nearest go.mod above the folder, else "".
 func importPath(dir, declared string) string {
 	if declared != "" {
 		return declared
@@ -196,6 +195,7 @@ func importPath(dir, declared string) string {
 	}
 }
 
+// modulePath returns the path in the module line of a go.mod file.
 func modulePath(gomod string) string {
 	for _, l := range strings.Split(gomod, "\n") {
 		if w := strings.Fields(l); len(w) > 1 && w[0] == "module" {

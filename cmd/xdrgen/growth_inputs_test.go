@@ -11,13 +11,14 @@ type dimension struct {
 	text func(n int) string // of proto.x
 	bind func(n int) string // of its sidecar, if any
 
-	// The size that the table begins with, for commands that read and for those that
-	// write Go. If zero, 400 and 60. If negative, those commands leave the dimension out:
-	// TestNested of gogen has what is nested.
+	// The smallest size, for commands that only read and for those that write Go. If zero,
+	// the default is 400 and 60. If negative, those commands are not tested in this dimension;
+	// TestNested of gogen tests nesting.
 	read, write int
 }
 
-// repeat joins format for 0, 1, ... n-1. It has the number and the one before it.
+// repeat joins n copies of format. In copy i, {i}, {i-1}, {i-2} and {i+1} are replaced by
+// numbers.
 func repeat(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -26,12 +27,12 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
-// repeated is a dimension of one text that is repeated between two others.
+// repeated returns a dimension with a text repeated between two others.
 func repeated(before, format, after string) func(int) string {
 	return func(n int) string { return before + repeat(n, format) + after }
 }
 
-// chained is repeated, behind a first item that the others lead back to by {i-1}.
+// chained is repeated with a first item before the others, which refer to it by {i-1}.
 func chained(zero, format string) func(int) string {
 	return func(n int) string {
 		text := repeat(n, "\x00"+format)
@@ -40,10 +41,10 @@ func chained(zero, format string) func(int) string {
 	}
 }
 
-// numbered is a text of structs, for sidecars to name.
+// numbered returns a text of structs, for sidecars to name.
 var numbered = repeated("", "struct s{i} { int a; };\n", "")
 
-// dimensions are the shapes that the growth test makes large.
+// dimensions returns the shapes that TestGrowth makes large.
 func dimensions() []dimension {
 	return []dimension{
 		{name: "structs", text: repeated("", "struct s{i} { int a; opaque b<10>; };\n", "")},

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-// TestGrowth takes inputs of n, 2n and 4n in many dimensions through the commands: what
-// they cost and what they put out grows with the input, and no faster.
+// TestGrowth runs the commands on inputs of size n, 2n and 4n in many dimensions. Their cost and
+// their output must not grow faster than the input.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("to measure every command at three sizes takes long")
@@ -69,7 +69,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// files writes the unit of size n twice, as two states for compat.
+// files writes the unit of size n twice, as two versions for compat.
 func (d dimension) files(t *testing.T, n int) (dir string) {
 	t.Helper()
 	text := d.text(n)
@@ -92,7 +92,7 @@ func (d dimension) files(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-// written returns how many bytes are in the files of a folder.
+// written returns the number of bytes in the files of a folder.
 func written(t *testing.T, dir string) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -2,10 +2,10 @@ package main
 
 import "runtime/debug"
 
-// helpTopics are those that are no commands.
+// helpTopics are the help topics that are not commands.
 var helpTopics = []string{"compat-rules", "exit-codes", "formats", "lint-rules", "sidecar"}
 
-// help returns the text on a topic.
+// help returns the help text of a command or topic. The empty topic is the main help.
 func help(topic string) (text string, ok bool) {
 	switch topic {
 	case "":
@@ -35,7 +35,7 @@ func help(topic string) (text string, ok bool) {
 	case "compat-rules":
 		return helpCompatRules(), true
 	case "version":
-		return "Usage: xdrgen version\n\nPrint the version of this tool.\n", true
+		return "Print the version of xdrgen.\n\nUsage: xdrgen version\n", true
 	case "corpus":
 		return helpCorpus + helpExit, true
 	case "sidecar":
@@ -48,10 +48,10 @@ func help(topic string) (text string, ok bool) {
 	return "", false
 }
 
-const helpMain = `xdrgen compiles XDR (RFC 4506) and RPC (RFC 5531) definitions.
+const helpMain = `xdrgen compiles XDR (RFC 4506) and RPC (RFC 5531) definitions to Go.
 
 Examples:
-  xdrgen check file.x                       find faults, with the fix of each
+  xdrgen check file.x                       report errors and warnings, with the fix for each
   xdrgen gen -o . -package proto file.x     write a Go package
   xdrgen check -strict -I spec/x spec/x/rpcrdma2/*.x
 
@@ -60,19 +60,19 @@ Commands:
   gen         write the Go package of one unit
   diff        show what gen would change
   dump        show the bytes of a value, item by item
-  json        turn XDR into JSON, and JSON into XDR
+  json        convert XDR to JSON, and JSON to XDR
   explain     explain a finding by its code, with examples
-  completion  print a script that completes command lines
-  fmt         lay files out
+  completion  print a shell completion script
+  fmt         format XDR files
   lint        look for hazards in a correct protocol
-  compat      tell what a change of a protocol breaks
-  corpus      try every .x file of a folder
-  version     print the version of this tool
+  compat      report what a change to a protocol breaks
+  corpus      test the compiler on every .x file of a folder
+  version     print the version of xdrgen
 
 Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, formats, exit-codes
 `
 
-const helpCheck = `Check the files of one unit: files that share one scope.
+const helpCheck = `Check the files of one unit. The files of a unit share one scope.
 
 Usage: xdrgen check [-strict] [-fix] [-format FORMAT] [-I dir] [-D name=value] [-errors n] FILE.x...
 
@@ -83,15 +83,16 @@ Examples:
   xdrgen check -fix mount.x
   extract -doc rfc8166.txt | xdrgen check -
 
-Findings go to stdout. An error is what has no meaning, or several; a warning
-is what real files write beyond the RFC and has one reading only.
+Findings go to stdout. An error means that the text has no meaning, or more than
+one. A warning means that the text departs from the RFC in a way that is common
+in real files and has only one reading.
 
-  -fix               mend what has just one fix, and say so; of a file that was extracted
-                     from a document, print errata instead
-  -strict            warnings are findings too: exit code 3
-  -format FORMAT     text; json: one object a line, the last of type summary;
-                     sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions;
-                     xdrgen help formats tells more
+  -fix               apply the fix of each finding that has exactly one, and list what was fixed;
+                     for a file that was extracted from a document, print errata instead
+  -strict            exit with code 3 for warnings too
+  -format FORMAT     text; json: one object per line, the last of type summary;
+                     sarif: a SARIF 2.1.0 log; github: GitHub Actions annotations.
+                     See xdrgen help formats
 `
 
 const helpGen = `Write the Go package of one unit.
@@ -103,21 +104,23 @@ Examples:
   xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
 
-In a module of your own, go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen pins
-the tool, and a line in the package has go generate run it:
+To use xdrgen in a module of your own, pin it with
+  go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen
+and add this line to a Go file of the package, so that go generate runs it:
   //go:generate go tool xdrgen gen -o . -package proto proto.x
 
-Only files that change are written, and their names printed; stale ones are
-named on stderr. With errors nothing is written.
+gen rewrites only files whose content changes, and prints their names. It names
+stale files on stderr: those that an earlier run wrote and this one does not. If
+there are errors, it writes nothing.
 
-  -o DIR             folder of the package
-  -package NAME      Go package name; by default that of the folder
-  -import-root PATH  Go import path above the units included, where their sidecars name none
-  -rename NAME=GO    Go name of NAME or STRUCT.FIELD, as a line "rename NAME GO" of the sidecar
-  -tests             write NAME_xdr_test.go as well: fuzz, truncation, agreement and allocation tests
+  -o DIR             output folder
+  -package NAME      Go package name; the default is the name of the output folder
+  -import-root PATH  Go import path that precedes the name of each included unit whose sidecar has no package line
+  -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
+  -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
 `
 
-const helpCorpus = `Try every .x file of a folder: check, generate, vet, build and round-trip it.
+const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
 
 Usage: xdrgen corpus [-json] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
 
@@ -125,82 +128,90 @@ Examples:
   xdrgen corpus vendor/x
   xdrgen corpus -json vendor/x | jq 'select(.ok == false)'
 
-Each file is a unit of its own. A table goes to stdout. Where the folder has a
-MANIFEST.tsv with the columns file and rpcgen, a file that rpcgen takes must
-get through; a file bad-*.x must be refused; of others, what is accepted must
-build and round-trip. Else the exit code is 3.
+Each file is compiled as a unit of its own. A table goes to stdout. The exit
+code is 0 if every file gives the expected result:
+  - a file that rpcgen accepts must be accepted, build and round-trip; these are
+    listed in MANIFEST.tsv in the folder, in its columns file and rpcgen;
+  - a file bad-*.x must be rejected;
+  - any other file, if it is accepted, must build and round-trip.
+Otherwise the exit code is 3.
 
-  -json              one object a line, the last of type summary
-  -bind DIR          sidecars: DIR/a/b.bind for the file a/b.x of the folder
-  -root DIR          in the checkout of this project, whose runtime is linked (default .)
-  -timeout D         for vetting and testing together
+  -json              one object per line, the last of type summary
+  -bind DIR          folder of sidecars: DIR/a/b.bind for the file a/b.x
+  -root DIR          checkout of this project, whose runtime packages are used (default .)
+  -timeout D         time limit for go vet and go test together
 `
 
-const helpUnit = `  FILE.x             a folder stands for its .x files, - for standard input (but in dump and json)
-  -I DIR             folder of units: #include "unit/file.x" is looked for there first
-  -D NAME=VALUE      constant, or with no value a flag for #ifdef
-  -type NAME=XDR     type that the files use and do not declare: -type 'netid=string<64>'
-  -import FILE       as #include "FILE"
-  -bind FILE         sidecar; by default FILE.bind beside a single file, else FOLDER/FOLDER.bind,
-                     which belongs to all .x files of the folder together
-  -errors N          stop after N errors; 0 shows all (default 20)
-  -color WHEN        auto: on a terminal, NO_COLOR, CLICOLOR_FORCE and TERM=dumb minded; always; never
+const helpUnit = `  FILE.x             file; a folder stands for its .x files, - for standard input (not with dump and json)
+  -I DIR             folder of units, searched first for #include "unit/file.x"
+  -D NAME=VALUE      define a constant; without =VALUE, a flag for #ifdef
+  -type NAME=XDR     declare a type that the files use but do not declare: -type 'netid=string<64>'
+  -import FILE       same as #include "FILE" in the files
+  -bind FILE         sidecar; the default is FILE.bind beside a single file, or FOLDER/FOLDER.bind
+                     for all .x files of a folder together
+  -errors N          show at most N errors; 0 shows all (default 20)
+  -color WHEN        always, never, or auto (default): only on a terminal, unless NO_COLOR or TERM=dumb
+                     is set; CLICOLOR_FORCE forces it
 
-An #include of a file in another folder imports that folder as a unit: its
-declarations can be used and are not written again.
+An #include of a file in another folder imports that folder as a unit: the
+generated code uses its declarations and does not repeat them.
 
-A name that no file declares is looked for in %#define lines: those of constants,
-and for a type T those that give its routine another's name, %#define xdr_T xdr_U,
-where T is read as U. Then in the .x files of the same name as the C headers
-included, then in a prelude of the RPC library's own (netobj, opaque_auth,
-AUTH_SYS, ...); each is warned about. #define makes macros as in C, with
-expressions for values; macros with arguments are not expanded.
+A name that no file declares is looked up in three places, with a warning:
+  1. %#define lines: constants, and %#define xdr_T xdr_U, which makes T a name for U;
+  2. the .x file that has the name of an included C header;
+  3. a built-in list of types of the RPC library (netobj, opaque_auth, AUTH_SYS, ...).
+#define defines macros as in C, and their values can be expressions. Macros with
+arguments are not expanded.
 
 rpcgen runs once for each of its outputs and defines RPC_HDR, RPC_XDR, RPC_SVC,
-RPC_CLNT, RPC_TBL or RPC_INTR as it does. Of an #if that asks for nothing else, the
-first branch that holds XDR is read, for all outputs, and further ones are left out;
-each with a warning. With -D and one of the names, they are names like others.
+RPC_CLNT, RPC_TBL or RPC_INTR each time. xdrgen runs once for all outputs: of an
+#if that tests only these names it reads the first branch that contains XDR, and
+skips the others, with a warning. If -D defines one of them, all of them are
+ordinary names.
 `
 
 const helpBind = `
-Sidecar, one statement a line, # begins a comment:
+Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   package  GOIMPORTPATH
-  prefix   TEXT                      dropped from Go names
-  rename   XDRNAME GoName            also struct.field, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
-  import   unit/file.x               as #include
-  type     NAME XDRTYPE              declared elsewhere: type netid string<64>
+  prefix   TEXT                      remove this prefix from Go names
+  rename   XDRNAME GoName            XDRNAME can be struct.field, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
+  import   unit/file.x               same as #include
+  type     NAME XDRTYPE              type declared elsewhere: type netid string<64>
   define   NAME VALUE                constant declared elsewhere
-  open     ENUM                      takes numbers that are no members
-  code     SPACE CONST TYPE|void     SPACE: header-type, flag, property, characteristic, error, operation
-                                     after a header type: the flags that it may have, FLAG...
+  open     ENUM                      accept numbers that are not members of the enum
+  code     SPACE CONST TYPE|void     type that a code point carries; SPACE is header-type, flag, property,
+                                     characteristic, error or operation; the flags that a header type
+                                     allows follow its type: FLAG...
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
+                                     item that direct data placement may move separately
 `
 
-const helpFormats = `Forms of what the commands print.
+const helpFormats = `Output formats.
 
-Results go to stdout, everything else to stderr. With -format json stdout has
-JSON only: one object a line, each with "v" (1) and "type"; the last is of type
-summary. Members may be added later; those that are there stay. The schemas are
-in the repository (https://github.com/rpcrdma/rpcrdma):
+Results go to stdout, everything else to stderr. With -format json, stdout holds
+only JSON: one object per line, each with "v" (1) and "type"; the last one has
+the type summary. Members may be added later; existing ones do not change. The
+schemas are in the repository (https://github.com/rpcrdma/rpcrdma):
 
   check, lint        docs/schema/findings.json
   lint -sizes        docs/schema/sizes.json
   corpus -json       docs/schema/corpus.json
   compat             docs/schema/compat.json
   dump               docs/schema/dump.json
-  json               docs/schema/value.json; xdrgen help json has the form of each XDR type
+  json               docs/schema/value.json; xdrgen help json describes the form of each XDR type
 
-check, lint and compat also have -format sarif (SARIF 2.1.0, with the edits of
-check -fix as fixes) and -format github (annotations of an Actions run). Findings for
-people begin file:line:column, as compilers' do; editors know the form.
+check, lint and compat also have -format sarif (SARIF 2.1.0, in which the edits
+of check -fix are fixes) and -format github (GitHub Actions annotations). In the
+text format, findings begin with file:line:column, the form that compilers use
+and editors recognize.
 `
 
 const helpExit = `
-Exit codes: 0 clean, 1 failed (files, the tool itself), 2 usage, 3 findings.
-Under go run and go generate all but 0 become 1; go tool passes them on.
+Exit codes: 0 success, 1 failure (I/O, internal error), 2 usage error, 3 findings.
+go run and go generate turn every failure into 1; go tool passes the code on.
 `
 
-// version describes the build.
+// version returns the version, commit and Go version of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// TestHelpExamples holds that the examples of each command's help are command
-// lines that it takes.
+// TestHelpExamples checks that the parser accepts the examples in the help of each command.
 func TestHelpExamples(t *testing.T) {
 	for _, c := range testModel(t) {
 		if c.Name == "help" || c.Name == "version" {

@@ -21,16 +21,17 @@ type jsonCmd struct {
 	Compact bool `name:"compact"`
 }
 
-// jsonKey is the member of the object that holds the value, unless it is bare.
+// jsonKey is the member of the JSON object that holds the value. With -bare there is no
+// such object.
 const jsonKey = "value"
 
-// run turns XDR into JSON, or JSON into XDR.
+// run converts XDR to JSON, or JSON to XDR.
 func (c *jsonCmd) run(env environment) int {
 	if c.Encode && c.Hex != nil {
-		return usage(env, errors.New("-hex is XDR: -encode reads JSON from a file or -"))
+		return usage(env, errors.New("-encode reads JSON, and -hex gives XDR: name a JSON file, or - for standard input"))
 	}
 	if c.Encode && c.several() {
-		return usage(env, errors.New("-encode makes one value of -type: leave out -body and -rpc"))
+		return usage(env, errors.New("-encode writes one value of -type: leave out -body and -rpc"))
 	}
 	if c.Encode {
 		of, code := c.find(env)
@@ -59,7 +60,8 @@ func (c *jsonCmd) run(env environment) int {
 	return exitClean
 }
 
-// wrap puts the head around a value and lays it out.
+// wrap returns the JSON to print: the value in an object that names its type, or with
+// -bare the value alone.
 func (c *jsonCmd) wrap(name string, value []byte) ([]byte, error) {
 	if !c.Bare {
 		quoted, err := json.Marshal(name)
@@ -79,6 +81,7 @@ func (c *jsonCmd) wrap(name string, value []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// encode converts JSON to the XDR of type t.
 func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
 	text, err := c.input(env)
 	if err != nil {
@@ -106,8 +109,7 @@ func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
 	return exitClean
 }
 
-// form returns bytes in the form that is wanted: by default plain, but on a
-// terminal hex.
+// form returns data in the form that -as names. auto is hex on a terminal, else raw.
 func form(data []byte, as string, terminal bool) []byte {
 	switch {
 	case as == "base64":

@@ -17,15 +17,15 @@ type lintCmd struct {
 	Sizes   bool     `name:"sizes"`
 }
 
-// run looks for hazards in one unit. The findings are the result: they go to
-// stdout. A unit with errors has those for findings.
+// run looks for hazards in one unit and prints the findings to stdout. If the unit has
+// errors, these are the findings.
 func (c *lintCmd) run(env environment) int {
 	o, code := c.options(env)
 	if code != exitClean {
 		return code
 	}
 	if c.Sizes && c.Format != "text" && c.Format != "json" {
-		return usage(env, fmt.Errorf("-sizes with -format %s: expected text or json", c.Format))
+		return usage(env, fmt.Errorf("found -sizes with -format %s; expected text or json", c.Format))
 	}
 	disable, err := lint.ParseRules(c.Disable)
 	if err != nil {

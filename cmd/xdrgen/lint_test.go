@@ -49,14 +49,14 @@ func TestLint(t *testing.T) {
   |
 1 | struct a { opaque x<>; };
   |            ^^^^^^^^^^
-  = note: a peer can send up to 4 GB, and each reader invents a limit of its own
+  = note: a peer can send up to 4 GB, and each reader chooses a limit of its own
   = rule: RFC 4506 §8
-  = help: write the bound that the protocol means: name<MAX>
+  = help: declare the bound that the protocol intends: name<MAX>
 `
 	if stdout != want || stderr != "xdrgen: 0 errors, 1 warning\n" {
 		t.Errorf("stdout\n%sexpected\n%sstderr %s", stdout, want, stderr)
 	}
-	if _, stderr, code := runCommand(t, "lint", "-disable", "unbounded", "ok/ok.x"); code != exitUsage || !strings.Contains(stderr, `found "unbounded", expected the name of a rule`) {
+	if _, stderr, code := runCommand(t, "lint", "-disable", "unbounded", "ok/ok.x"); code != exitUsage || !strings.Contains(stderr, `found "unbounded", expected the name of a lint rule`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if out, _, _ := runCommand(t, "lint", "-format", "sarif", "bad/bad.x"); !json.Valid([]byte(out)) || !strings.Contains(out, `"XDL0101"`) {
@@ -67,8 +67,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestLintSpec holds our own units against the hazards that must not come in
-// unseen.
+// TestLintSpec checks that the units of spec/x have no findings of three serious rules.
 func TestLintSpec(t *testing.T) {
 	units, err := filepath.Glob("../../spec/x/*")
 	if err != nil || len(units) == 0 {

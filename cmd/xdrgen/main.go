@@ -1,13 +1,13 @@
 // Command xdrgen compiles XDR (RFC 4506) and RPC (RFC 5531 §12) definitions.
 //
-//	xdrgen check file.x ...                    find faults
+//	xdrgen check file.x ...                    report errors and warnings
 //	xdrgen gen -o DIR file.x ...               write a Go package
 //	xdrgen diff -o DIR file.x                  show what gen would change
 //	xdrgen dump -type T DATA file.x            show the bytes of a value
-//	xdrgen json -type T DATA file.x            XDR to JSON, and back
+//	xdrgen json -type T DATA file.x            convert XDR to JSON, and back
 //	xdrgen explain CODE                        explain a finding
 //
-// xdrgen help shows everything.
+// xdrgen help lists all commands.
 package main
 
 import (

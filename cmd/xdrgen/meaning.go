@@ -12,12 +12,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// meaningDiffers compares what two texts of one unit mean and says in what
-// they differ; "" where they do not. With comments, what stands in these and
-// whose they are counts too. It spoils the units of both.
+// meaningDiffers compares the meaning of two texts of one unit, and returns the first
+// difference in words, or "" if there is none. If comments is set, their words and the
+// declarations that they belong to are compared too. It modifies both units.
 func meaningDiffers(a, b *sema.Result, comments bool) string {
 	if x, y := findings(a.Diags), findings(b.Diags); x != y {
-		return "what check finds"
+		return "the findings of check"
 	}
 	if (a.Unit == nil) != (b.Unit == nil) {
 		return "whether it compiles"
@@ -37,8 +37,8 @@ func meaningDiffers(a, b *sema.Result, comments bool) string {
 }
 
 // firstDifferent returns the index of the first declaration that differs, or -1 if none
-// does or their numbers differ. It compares from the front, together: declarations hold
-// each other, and to compare each by itself takes time with the square of their number.
+// does or the lists differ in length. It compares prefixes of the lists: declarations refer
+// to each other, so comparing them one by one takes quadratic time.
 func firstDifferent(a, b []*ir.Decl) int {
 	if len(a) != len(b) || reflect.DeepEqual(a, b) {
 		return -1
@@ -46,7 +46,7 @@ func firstDifferent(a, b []*ir.Decl) int {
 	return sort.Search(len(a), func(i int) bool { return !reflect.DeepEqual(a[:i+1], b[:i+1]) })
 }
 
-// findings writes rules and messages, without places.
+// findings returns the codes and messages of findings, without positions.
 func findings(ds []diag.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range ds {
@@ -55,8 +55,8 @@ func findings(ds []diag.Diagnostic) string {
 	return b.String()
 }
 
-// placeless takes out of a unit what is about places and layout: spans, hashes
-// of texts, and of comments the line breaks, or all.
+// placeless removes positions and layout from a unit: spans, hashes of files, and the line
+// breaks of comments. Unless comments is set, it removes comments too.
 func placeless(u *ir.Unit, comments bool) {
 	w := placeWalker{comments: comments, seen: map[any]bool{}, span: reflect.TypeFor[source.Span](), lines: reflect.TypeFor[[]string]()}
 	for _, f := range u.Files {
@@ -66,7 +66,7 @@ func placeless(u *ir.Unit, comments bool) {
 }
 
 type placeWalker struct {
-	comments    bool // are kept
+	comments    bool // keep comments
 	seen        map[any]bool
 	span, lines reflect.Type
 }

@@ -18,8 +18,8 @@ import (
 //go:embed oncrpc
 var rpcUnit embed.FS
 
-// rpcMessage returns the type of an RPC message, which its arguments or results
-// follow.
+// rpcMessage returns the type rpc_msg: an RPC message without the arguments or results
+// after it.
 func rpcMessage() (*ir.Type, error) {
 	r, err := sema.Compile(sema.Options{Files: []string{"oncrpc/oncrpc.x"}, FS: embedded{}})
 	if err != nil {
@@ -28,7 +28,7 @@ func rpcMessage() (*ir.Type, error) {
 	return dynamic.Find(r.Unit, "rpc_msg")
 }
 
-// embedded is rpcUnit by paths of the system.
+// embedded is rpcUnit as a file system with the path separators of the system.
 type embedded struct{}
 
 func (embedded) ReadFile(name string) ([]byte, error) {
@@ -39,20 +39,21 @@ func (embedded) ReadDir(name string) ([]os.DirEntry, error) {
 	return rpcUnit.ReadDir(filepath.ToSlash(name))
 }
 
-// messageFlags are those of data that is a message of several values.
+// messageFlags are the flags for data that is a message of several values.
 type messageFlags struct {
 	Body string `name:"body"`
 	RPC  bool   `name:"rpc"`
 	Proc string `name:"proc"`
 }
 
-// check reports flags that do not go together; typ is the value of -type.
+// check returns an error if a flag lacks another one that it needs. typ is the value of
+// -type.
 func (f *messageFlags) check(typ string) error {
 	switch {
 	case f.Body != "" && typ == "":
-		return errors.New("-body names a field of -type, which is missing")
+		return errors.New("-body needs -type, whose field it names")
 	case f.Proc != "" && !f.RPC:
-		return errors.New("-proc is the procedure that a reply of -rpc answers; -rpc is missing")
+		return errors.New("-proc needs -rpc: it names the procedure that an RPC reply answers")
 	}
 	return nil
 }
@@ -60,12 +61,12 @@ func (f *messageFlags) check(typ string) error {
 // several reports whether the data is a message of several values.
 func (f *messageFlags) several() bool { return f.Body != "" || f.RPC }
 
-// layout returns the type of a message: of header, which may be nil, and what
-// follows it.
+// layout returns the type of the message in data: header, which may be nil, and the values
+// after it.
 func (f *messageFlags) layout(header *ir.Type, r *sema.Result, data []byte) (*ir.Type, error) {
 	m := dynamic.Message{Header: header, Path: f.Body, Codes: headerCodes(r)}
 	if f.Body != "" && len(m.Codes) == 0 {
-		return nil, errors.New("-body: the sidecar has no line \"code header-type\", which says what follows a number")
+		return nil, errors.New("-body: the sidecar has no \"code header-type\" lines, which give the body type for each number")
 	}
 	if f.RPC {
 		var err error
@@ -88,8 +89,8 @@ func (f *messageFlags) layout(header *ir.Type, r *sema.Result, data []byte) (*ir
 	return t, nil
 }
 
-// headerCodes returns the code points of a unit's header types, and of those that it
-// builds on.
+// headerCodes returns the code points of header types in a unit and in the units that it
+// imports.
 func headerCodes(r *sema.Result) []ir.CodePoint {
 	all := r.Bind.Codes
 	for _, i := range r.Unit.Imports {

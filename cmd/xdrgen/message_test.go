@@ -21,7 +21,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRPCUnit holds the RPC message that is built in against that of spec/x.
+// TestRPCUnit checks that the embedded RPC message is the same as that of spec/x.
 func TestRPCUnit(t *testing.T) {
 	for _, name := range []string{"oncrpc.x", "oncrpc.bind"} {
 		text, err := os.ReadFile(filepath.Join("../../spec/x/oncrpc", name))
@@ -35,8 +35,8 @@ func TestRPCUnit(t *testing.T) {
 	}
 }
 
-// fieldsOf returns what of the paths of a dump stands before the first dot, in
-// order, and the bytes of all items.
+// fieldsOf returns the first elements of the paths in a dump, in order, and the bytes of all
+// items.
 func fieldsOf(t *testing.T, lines string) (fields []string, all string) {
 	t.Helper()
 	for line := range strings.Lines(lines) {
@@ -56,8 +56,8 @@ func fieldsOf(t *testing.T, lines string) (fields []string, all string) {
 	return fields, all
 }
 
-// TestVersionTwoMessages shows whole messages of version 2, prefix, body and RPC
-// message: R138, R148, R149 and R150.
+// TestVersionTwoMessages dumps whole messages of version 2, with prefix, body and RPC message:
+// R138, R148, R149 and R150.
 func TestVersionTwoMessages(t *testing.T) {
 	common := []string{"-type", "rpcrdma2_hdr_prefix", "-body", "rdma_start.rdma_htype", "../../spec/x/rpcrdma2/common.x", "../../spec/x/rpcrdma2/baseops.x"}
 	t.Chdir("../../gen/rpcrdma2")
@@ -108,8 +108,8 @@ const (
 	replyHead = "00000007 00000001 00000000 00000000 00000000 "
 )
 
-// TestMessages shows messages of all forms: what follows the header, the RPC
-// message, its arguments and its results (RFC 5531 §9).
+// TestMessages dumps messages of all forms: with a body, an RPC message, its arguments and its
+// results (RFC 5531 §9).
 func TestMessages(t *testing.T) {
 	unit := messageFile(t)
 	for _, c := range []struct{ name, flags, hex, want string }{
@@ -138,8 +138,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessageFaults: faults have a place in the message, and flags that do not go
-// together are refused.
+// TestMessageFaults checks the position of faults in a message, and the errors for flags that
+// lack another one.
 func TestMessageFaults(t *testing.T) {
 	unit := messageFile(t)
 	for _, c := range []struct {
@@ -156,8 +156,8 @@ func TestMessageFaults(t *testing.T) {
 		{"dump -type node -body next", "00000005 00000000", "has no field next", exitUsage},
 		{"dump -type number -body z", "0000000000000001", "number has no field z", exitUsage},
 		{"dump -rpc -proc P.V.GOT", "00000007", "version P.V has no procedure GOT; did you mean P.V.GET.result?", exitUsage},
-		{"dump -body k", "00", "-body names a field of -type, which is missing", exitUsage},
-		{"dump -type head -proc P.V.GET", "00", "-rpc is missing", exitUsage},
+		{"dump -body k", "00", "-body needs -type", exitUsage},
+		{"dump -type head -proc P.V.GET", "00", "-proc needs -rpc", exitUsage},
 		{"json -type head -body k -encode", "", "leave out -body and -rpc", exitUsage},
 	} {
 		args := append(strings.Fields(c.flags), unit)
@@ -172,15 +172,14 @@ func TestMessageFaults(t *testing.T) {
 		}
 	}
 	dir := writeFiles(t, map[string]string{"u.x": "struct head { int k; string s<>; };\n"})
-	for field, want := range map[string]string{"k": "no line \"code header-type\""} {
+	for field, want := range map[string]string{"k": "no \"code header-type\" lines"} {
 		if _, stderr, code := runWith(t, "", "dump", "-type", "head", "-body", field, "-hex", "00000000", filepath.Join(dir, "u.x")); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("without a sidecar: exit code %d, %s", code, stderr)
 		}
 	}
 }
 
-// TestExtensionMessages: a unit that extends another selects by the code points
-// of both.
+// TestExtensionMessages checks that a unit that extends another uses the code points of both.
 func TestExtensionMessages(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"ext.x": "#include \"rpcrdma2/baseops.x\"\nconst EXT_MORE = 99;\nstruct ext_more { hyper h; };\n", "ext.bind": "code header-type EXT_MORE ext_more\n",
@@ -200,8 +199,8 @@ func messageFile(t *testing.T) string {
 	return filepath.Join(writeFiles(t, map[string]string{"u.x": text, "u.bind": sidecar}), "u.x")
 }
 
-// FuzzMessage shows any bytes as a message: nothing panics, and the rows are the
-// bytes from the front, each once.
+// FuzzMessage dumps arbitrary bytes as a message. It must not panic, and the rows must cover the
+// bytes from the start, each once.
 func FuzzMessage(f *testing.F) {
 	for _, text := range []string{
 		"00000005 00000001 0000000000000009" + callHead + "00000001" + noAuth + "0000000a 00000000", "00000005 00000002" + replyHead + "00000000 00000000 00000008",
@@ -263,7 +262,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// twoFiles is a file system of a few texts.
+// twoFiles is a file system with a few files.
 type twoFiles map[string]string
 
 func (m twoFiles) ReadFile(name string) ([]byte, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 )
 
-// helpLintRules is the table of rules.
+// helpLintRules returns the list of lint rules.
 func helpLintRules() string {
 	var b strings.Builder
-	b.WriteString("What lint looks for:\n")
+	b.WriteString("Rules of lint:\n")
 	for _, r := range lint.Rules() {
 		fmt.Fprintf(&b, "\n%s %s (%s)", r.Code, r.Name, r.Level)
 		if r.Section != "" {
@@ -22,11 +22,13 @@ func helpLintRules() string {
 	return b.String()
 }
 
-// helpCompatRules is the table of rules.
+// helpCompatRules returns the table of compat rules.
 func helpCompatRules() string {
 	var b strings.Builder
-	b.WriteString("What compat knows of changes: do they break the wire, Go source; does an old\npeer read what a new one sends (o>n), and the reverse (n>o)?\n\n")
-	fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", "code", "rule", "wire", "source", "o>n", "n>o")
+	b.WriteString("Rules of compat. For each kind of change, the table shows whether it breaks the\n" +
+		"wire, whether it breaks Go source, whether an old peer can read what a new one\n" +
+		"sends (old), and whether a new peer can read what an old one sends (new).\n\n")
+	fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", "code", "rule", "wire", "source", "old", "new")
 	for _, r := range compat.Rules() {
 		e := r.Effects
 		fmt.Fprintf(&b, "%-7s  %-21s  %-6s  %-6s  %-6s  %-6s\n", r.Code, r.Name, e.Wire, e.Source, e.OldReadsNew, e.NewReadsOld)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// schema is what of JSON Schema the files of docs/schema use. Unlike it, a
-// check here refuses members that the schema does not speak of.
+// schema is the part of JSON Schema that the files of docs/schema use. Unlike JSON Schema, it
+// rejects members that a schema does not mention.
 type schema struct {
 	Ref        string            `json:"$ref"`
 	Defs       map[string]schema `json:"$defs"`
@@ -41,7 +41,7 @@ func readSchema(t *testing.T, name string) schema {
 	return s
 }
 
-// fault says in what v differs from what s, a part of root, asks for.
+// fault returns how v differs from s, a part of root, or "" if it does not.
 func (root schema) fault(s schema, v any, at string) string {
 	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
 		d, ok := root.Defs[name]
@@ -113,8 +113,8 @@ func (root schema) fault(s schema, v any, at string) string {
 	return ""
 }
 
-// TestSchemas holds what the commands print for machines, faults included,
-// against the schemas; and that the outputs show all that these speak of.
+// TestSchemas checks the JSON output of the commands, also for faults, against the schemas, and
+// that the outputs have every member of the schemas.
 func TestSchemas(t *testing.T) {
 	dir, err := filepath.Abs("../../docs/schema")
 	if err != nil {
@@ -179,7 +179,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// checkLines holds lines of JSON against the schema and returns what they hold.
+// checkLines checks lines of JSON against the schema, and returns their values.
 func (root schema) checkLines(t *testing.T, what, lines string) []any {
 	t.Helper()
 	var out []any
@@ -196,7 +196,7 @@ func (root schema) checkLines(t *testing.T, what, lines string) []any {
 	return out
 }
 
-// collect notes the names of members.
+// collect records the names of members.
 func collect(v any, seen map[string]bool) {
 	switch x := v.(type) {
 	case []any:
@@ -211,7 +211,7 @@ func collect(v any, seen map[string]bool) {
 	}
 }
 
-// TestSchemaFaults is the proof that the check above can fail.
+// TestSchemaFaults checks that the schema rejects wrong output.
 func TestSchemaFaults(t *testing.T) {
 	s := readSchema(t, "../../docs/schema/findings.json")
 	const good = `{"v":1,"type":"summary","errors":0,"warnings":0,"hidden":0}`

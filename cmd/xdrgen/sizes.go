@@ -16,13 +16,13 @@ type sizeLine struct {
 	Type          string  `json:"type"` // "size"
 	Name          string  `json:"name"`
 	Min           uint64  `json:"min_bytes"`           // on the wire
-	Max           *uint64 `json:"max_bytes,omitempty"` // none where there is no largest size
-	Go            int     `json:"go_bytes"`            // of a Go value itself
-	Amplification int     `json:"amplification"`       // bytes in memory for one on the wire, at most; 0 for none
+	Max           *uint64 `json:"max_bytes,omitempty"` // nil if the size is not bounded
+	Go            int     `json:"go_bytes"`            // of the Go value, without what it points to
+	Amplification int     `json:"amplification"`       // most bytes of memory per byte received; 0 as for lint.Costs
 }
 
-// sizes lists what values of each type take, by the numbers that the generated
-// code has as constants.
+// sizes returns the sizes of each type of a unit. They equal the constants of the
+// generated code.
 func sizes(u *ir.Unit, costs *gogen.Costs) []sizeLine {
 	var out []sizeLine
 	for _, d := range u.Decls {
@@ -41,7 +41,7 @@ func sizes(u *ir.Unit, costs *gogen.Costs) []sizeLine {
 	return out
 }
 
-// printSizes writes the table of sizes for people, or as JSON lines.
+// printSizes writes sizes as a table, or as JSON lines.
 func printSizes(w io.Writer, lines []sizeLine, format string) error {
 	if format == "json" {
 		for _, l := range lines {

@@ -16,14 +16,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// compileState compiles what a name stands for: a file, a folder of .x files,
-// or either at a commit, as "git:REF:path".
+// compileState compiles the version of a protocol that name stands for: a file, a folder of
+// .x files, or either at a commit, as "git:REF:path".
 func compileState(name string, o sema.Options) (*sema.Result, error) {
 	o.FS = sema.Disk{}
 	if rest, ok := strings.CutPrefix(name, "git:"); ok {
 		ref, file, ok := strings.Cut(rest, ":")
 		if !ok || ref == "" || file == "" || strings.HasPrefix(ref, "-") {
-			return nil, fmt.Errorf("found %s, expected git:REF:path, or git:REF beside a file", name)
+			return nil, fmt.Errorf("found %s, expected git:REF:path, or git:REF if the other argument is a path", name)
 		}
 		g, err := openGit(ref)
 		if err != nil {
@@ -46,7 +46,7 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 				return nil, err
 			}
 			if errors.Is(g.Regular(o.BindFile, source.MaxSize), fs.ErrNotExist) {
-				o.BindFile = "" // the commit is older than the sidecar
+				o.BindFile = "" // the sidecar did not exist at that commit
 			}
 		}
 	}
@@ -57,9 +57,9 @@ func compileState(name string, o sema.Options) (*sema.Result, error) {
 	return sema.Compile(o)
 }
 
-// gitFS is the repository around the working directory at one commit. Its
-// names are "git:REF:/" and the path from the repository's root; other names
-// are files on disk.
+// gitFS is a file system with the files of a commit, in the repository that contains the
+// working directory. Their names are "git:REF:/" and the path from the repository's root.
+// Other names are files on disk.
 type gitFS struct {
 	ref, root string
 	cwd       string
@@ -86,7 +86,7 @@ func openGit(ref string) (*gitFS, error) {
 	return g, nil
 }
 
-// git runs git and returns what it prints.
+// git runs git and returns its output.
 func git(args ...string) ([]byte, error) {
 	cmd := exec.Command("git", args...)
 	var stderr bytes.Buffer
@@ -103,7 +103,7 @@ func git(args ...string) ([]byte, error) {
 
 func (g *gitFS) prefix() string { return "git:" + g.ref + ":" }
 
-// at returns the name of a path that is relative to the working directory.
+// at returns the name, in this file system, of a path relative to the working directory.
 func (g *gitFS) at(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -119,7 +119,8 @@ func (g *gitFS) at(name string) (string, error) {
 	return filepath.Join(g.prefix(), rel), nil
 }
 
-// inside returns the path from the root that a name of this file system has.
+// inside returns the path from the repository's root for a name, and whether the name is
+// one of the commit.
 func (g *gitFS) inside(name string) (string, bool) {
 	if filepath.IsAbs(name) {
 		if rel, err := filepath.Rel(g.cwd, name); err == nil {
@@ -145,8 +146,8 @@ func (g *gitFS) ReadFile(name string) ([]byte, error) {
 	return git("cat-file", "blob", g.ref+":"+p)
 }
 
-// Regular returns an error unless name is a file of the commit, or a regular file on disk
-// of at most limit bytes.
+// Regular returns nil if name is a file of the commit, or a regular file on disk of at
+// most limit bytes.
 func (g *gitFS) Regular(name string, limit int64) error {
 	p, ok := g.inside(name)
 	switch {
@@ -202,5 +203,5 @@ func (e gitEntry) Type() fs.FileMode {
 	return 0
 }
 
-// Info is not known: nobody asks.
+// Info is not supported; the compiler does not call it.
 func (e gitEntry) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -53,13 +53,13 @@ func TestReply(t *testing.T) {
 	userJSON = `{"cookie":"5","all":[{"c":"RED","name":"one"},{"c":"GREEN","name":"two"}]}`
 )
 
-// user is somebody else's module.
+// user is a module that uses xdrgen.
 type user struct {
 	t   *testing.T
 	dir string
 }
 
-// run runs the go command in a folder of the module, with no network.
+// run runs the go command in a folder of the module, without network access.
 func (u user) run(folder string, args ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
 	cmd := exec.CommandContext(u.t.Context(), "go", args...)
@@ -75,7 +75,7 @@ func (u user) run(folder string, args ...string) (stdout, stderr string, code in
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// must is run for what has to succeed.
+// must is run for a command that has to succeed.
 func (u user) must(folder string, args ...string) string {
 	u.t.Helper()
 	stdout, stderr, code := u.run(folder, args...)
@@ -85,8 +85,8 @@ func (u user) must(folder string, args ...string) string {
 	return stdout
 }
 
-// TestReadmeClone runs the commands that the README gives for use from a clone, one after the other, in a module that has
-// a .x file and a program that uses the generated package.
+// TestReadmeClone runs the commands of the README for use from a clone, in a module with a .x
+// file and a program that uses the generated package.
 func TestReadmeClone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the commands")
@@ -129,8 +129,8 @@ func TestReadmeClone(t *testing.T) {
 	}
 }
 
-// TestUserModule uses the compiler in a module of its own: go get -tool, then
-// go tool xdrgen and go generate, with the exit codes of the table.
+// TestUserModule uses the compiler in another module: go get -tool, then go tool xdrgen and
+// go generate, with the documented exit codes.
 func TestUserModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tool anew")

@@ -8,11 +8,10 @@ import (
 
 const (
 	diffContext = 3    // equal lines around a change
-	maxEdits    = 2000 // changed lines before a shortest script is no longer looked for
+	maxEdits    = 2000 // limit of changed lines, above which the diff replaces everything
 )
 
-// unified returns the unified diff that turns text a into b, "" for equal
-// texts.
+// unified returns the unified diff from text a to text b, or "" if they are equal.
 func unified(nameA, nameB string, a, b []byte) string {
 	if bytes.Equal(a, b) {
 		return ""
@@ -25,7 +24,7 @@ func unified(nameA, nameB string, a, b []byte) string {
 			from++
 			continue
 		}
-		to := from // of the hunk: up to a run of equal lines that is long enough
+		to := from // last change of the hunk, which ends at a long enough run of equal lines
 		for i := from; i < len(edits) && i <= to+2*diffContext+1; i++ {
 			if edits[i].op != ' ' {
 				to = i
@@ -37,12 +36,11 @@ func unified(nameA, nameB string, a, b []byte) string {
 	return out.String()
 }
 
-// edit is a line that is kept ' ', removed '-' or added '+', with the number
-// of lines of either text before it.
+// edit is one line of an edit script.
 type edit struct {
-	op   byte
+	op   byte // ' ' keeps the line, '-' removes it, '+' adds it
 	line []byte
-	a, b int
+	a, b int // lines of each text before this one
 }
 
 func hunk(out *strings.Builder, edits []edit, from, to int) {
@@ -65,7 +63,8 @@ func hunk(out *strings.Builder, edits []edit, from, to int) {
 	}
 }
 
-// extent is the place of n lines after the first before.
+// extent returns the range of n lines that follow the first before lines, as a hunk header
+// has it.
 func extent(before, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", before)
@@ -105,7 +104,7 @@ func script(a, b [][]byte) []edit {
 	return out
 }
 
-// dropEmpty removes the empty piece after a final newline.
+// dropEmpty removes the empty last line that SplitAfter returns after a final newline.
 func dropEmpty(lines [][]byte) [][]byte {
 	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
 		return lines[:n-1]
@@ -113,13 +112,13 @@ func dropEmpty(lines [][]byte) [][]byte {
 	return lines
 }
 
-// shortest returns a shortest list of operations (E. Myers' greedy method), or
-// for texts that differ in too many lines, all of a removed and all of b added.
+// shortest returns a shortest list of operations that turns a into b, by E. Myers' greedy
+// algorithm. If more than maxEdits lines differ, it removes all of a and adds all of b.
 func shortest(a, b [][]byte) []byte {
 	n, m := len(a), len(b)
 	most := min(n+m, maxEdits)
-	reach := make([]int, 2*most+3) // by diagonal x-y, moved by most+1: the farthest x
-	var trail [][]int              // reach before each round d, from diagonal -d-1 to d+1
+	reach := make([]int, 2*most+3) // the farthest x on diagonal k = x-y, at index most+1+k
+	var trail [][]int              // part of reach before round d, for diagonals -d-1 to d+1
 	for d := 0; d <= most; d++ {
 		trail = append(trail, append([]int(nil), reach[most-d:most+d+3]...))
 		for k := -d; k <= d; k += 2 {
@@ -136,8 +135,8 @@ func shortest(a, b [][]byte) []byte {
 	return append(bytes.Repeat([]byte{'-'}, n), bytes.Repeat([]byte{'+'}, m)...)
 }
 
-// step returns where diagonal k begins in round d: a line of b added to what
-// diagonal k+1 reached, or a line of a removed after k-1. mid is diagonal 0.
+// step returns the x at which diagonal k begins in round d. It comes from diagonal k+1 by
+// adding a line of b, or from k-1 by removing a line of a. mid is the index of diagonal 0.
 func step(reach []int, mid, d, k int) int {
 	if down(reach, mid, d, k) {
 		return reach[mid+k+1]
@@ -145,11 +144,13 @@ func step(reach []int, mid, d, k int) int {
 	return reach[mid+k-1] + 1
 }
 
+// down reports whether step adds a line of b.
 func down(reach []int, mid, d, k int) bool {
 	return k == -d || k != d && reach[mid+k-1] < reach[mid+k+1]
 }
 
-// walkBack follows the trail from the end of both texts to their start.
+// walkBack returns the operations, which it finds by following the trail from the end of
+// both texts to their start.
 func walkBack(trail [][]int, x, y int) []byte {
 	var ops []byte
 	for d := len(trail) - 1; d >= 0; d-- {

@@ -27,8 +27,8 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// TestScript holds that an edit script gives both texts back, and is as short
-// as the quadratic method says.
+// TestScript checks that an edit script yields both texts, and that it is as short as that of
+// the quadratic algorithm.
 func TestScript(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() [][]byte {
@@ -66,7 +66,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// common is the length of the longest common subsequence.
+// common returns the length of the longest common subsequence.
 func common(a, b [][]byte) int {
 	row := make([]int, len(b)+1)
 	for i := range a {

@@ -10,12 +10,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// parseError says what the parser found in the words of the help: flags with
-// one dash, and the command's usage.
+// parseError rewrites an error of the parser in the terms of the help: flags have one dash.
+// It adds the usage of the command. For an unknown command it proposes the nearest one.
 func parseError(command, first string, err error) error {
 	if command == "" {
 		if strings.HasSuffix(first, ".x") {
-			return fmt.Errorf("%s is no command; to check it: xdrgen check %s", diag.Quote(first), first)
+			return fmt.Errorf("%s is not a command; to check the file, run xdrgen check %s", diag.Quote(first), first)
 		}
 		if near, ok := diag.Nearest(first, topics()); ok {
 			return fmt.Errorf("no command %s; did you mean %s?", diag.Quote(first), near)
@@ -31,7 +31,7 @@ func parseError(command, first string, err error) error {
 	return errors.New(message)
 }
 
-// topics returns what there is help on.
+// topics returns the names of all commands and help topics.
 func topics() []string {
 	var out []string
 	_, commands, _ := strings.Cut(helpMain, "\nCommands:\n")

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestUsage holds what is said of a command line that is none.
+// TestUsage checks the messages on wrong command lines.
 func TestUsage(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{"a.x": "struct a { int b; };\n", "none/a.txt": "", "unit/a.x": "struct a { b c; };\n", "unit/b.x": "typedef int b;\n"}))
 	for args, want := range map[string]string{
 		"chek a.x":               "no command \"chek\"; did you mean check?\ntry xdrgen help\n",
-		"a.x":                    "\"a.x\" is no command; to check it: xdrgen check a.x\ntry xdrgen help\n",
+		"a.x":                    "\"a.x\" is not a command; to check the file, run xdrgen check a.x\ntry xdrgen help\n",
 		"zzzzzz":                 "no command \"zzzzzz\"\ntry xdrgen help\n",
 		"help chek":              "no help on \"chek\"; did you mean check?\ntry xdrgen help\n",
 		"check -strickt a.x":     "unknown flag -strickt, did you mean \"-strict\"?\nusage: xdrgen check [-strict]",
@@ -18,9 +18,9 @@ func TestUsage(t *testing.T) {
 		"gen a.x":                "missing flags: -out\nusage: xdrgen gen -o DIR [-package NAME]",
 		"compat a.x":             "expected \"<new>\"\nusage: xdrgen compat",
 		"gen -o . -package 4 .":  "-package 4: expected a Go package name",
-		"gen -o 9-To.p a.x":      "the folder's name \"9-To.p\" is no Go package name: give one, such as -package NAME\n",
-		"gen -o my-proto a.x":    "the folder's name \"my-proto\" is no Go package name: give one, such as -package myproto\n",
-		"dump -type b -hex 00 .": "no FILE.x that declares the type\ntry xdrgen help dump\n",
+		"gen -o 9-To.p a.x":      "the folder name \"9-To.p\" is not a Go package name: give one with -package, such as -package NAME\n",
+		"gen -o my-proto a.x":    "the folder name \"my-proto\" is not a Go package name: give one with -package, such as -package myproto\n",
+		"dump -type b -hex 00 .": "no .x file: name the one that declares the type\ntry xdrgen help dump\n",
 	} {
 		_, stderr, code := runCommand(t, strings.Fields(args)...)
 		if code != exitUsage || !strings.HasPrefix(stderr, "xdrgen: "+want) {
