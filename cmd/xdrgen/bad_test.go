@@ -103,7 +103,8 @@ func TestBad(t *testing.T) {
 			}
 			line := strings.Count(before, "\n") + 1
 			column := len(before) - strings.LastIndex(before, "\n")
-			if f.Rule != "missing-semicolon" && f.Rule != "missing-comma" { // which is where it should be
+			// Findings of these rules are at the position of the missing character.
+			if f.Rule != "missing-semicolon" && f.Rule != "missing-comma" {
 				column += len("/*@*/")
 			}
 			if f.Where == nil || f.Where.Line != line || f.Where.Column != column {

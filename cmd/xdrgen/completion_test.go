@@ -58,7 +58,7 @@ func completionFolder(t *testing.T, shell string) string {
 	}
 	dir := writeFiles(t, map[string]string{
 		"work/a.x": "", "work/b.txt": "", "work/sub/c.x": "",
-		"bin/xdrgen": "#!/bin/sh\n[ \"$1 $2 $3\" = \"completion -types a.x\" ] && echo alpha && echo beta\n", // no more is asked of it
+		"bin/xdrgen": "#!/bin/sh\n[ \"$1 $2 $3\" = \"completion -types a.x\" ] && echo alpha && echo beta\n",
 	})
 	if err := os.Chmod(filepath.Join(dir, "bin/xdrgen"), 0o777); err != nil {
 		t.Fatal(err)

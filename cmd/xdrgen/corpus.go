@@ -44,7 +44,7 @@ type corpusRow struct {
 	Rpcgen    string `json:"rpcgen,omitempty"` // result of rpcgen, from the manifest
 	Want      string `json:"want"`             // "accepted", "refused", or "" if either is right
 	OK        bool   `json:"ok"`
-	Finding   string `json:"finding,omitempty"` // fault of go test or vet, else first error, else first warning
+	Finding   string `json:"finding,omitempty"` // of go vet or go test, else the first of check
 
 	dir string // folder of its package in the trial module
 }

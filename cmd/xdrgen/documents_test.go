@@ -65,7 +65,7 @@ func TestDocumentsAsTheyStand(t *testing.T) {
 		{"rfc8166.txt", "", ""},
 		{"rfc8154.txt", "rfc5662.txt", "missing-comma"},    // rpcgen refuses it too
 		{"rfc8276.txt", "rfc7863.txt", "unclosed-comment"}, // rpcgen refuses it too
-		{"rfc7532.txt", "", "syntax-error"},                // LDAP schema and XDR under one mark: rpcgen refuses it too
+		{"rfc7532.txt", "", "syntax-error"},                // LDAP schema among the XDR; rpcgen rejects it too
 		{"draft-ietf-nfsv4-rpcrdma-version-two-07.txt", "", "reversed-typedef undefined-type duplicate-arm-name"},
 	}
 	for _, tt := range tests {
@@ -126,7 +126,7 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	imports := map[string]string{"nfs41block": "nfs41/nfsv41.x", "nfs41scsi": "nfs41/nfsv41.x", "nfs42xattr": "nfs42/nfsv42.x"}
-	large := []string{"nfs40", "nfs41", "nfs42"} // and what builds on them: minutes, where all are tested
+	large := []string{"nfs40", "nfs41", "nfs42"} // these and units based on them take minutes
 	units, err := os.ReadDir(x)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ type sarifEdits struct {
 }
 
 // TestFixOutput applies the edits in JSON and in SARIF as an editor would, until none is left.
-// For every bad file with a fix, the result must be that of check -fix.
+// For every bad file with a fix, the result must equal the one of check -fix.
 func TestFixOutput(t *testing.T) {
 	texts := map[string]string{}
 	for _, file := range badFiles(t) {

@@ -222,7 +222,8 @@ func shuffled(random *rand.Rand, text []byte) []byte {
 		b.Write(text[p.Start:p.End])
 		switch {
 		case p.Kind == syntax.Inactive:
-		case p.Kind == syntax.Directive && i+1 < len(pieces) && pieces[i+1].Kind == syntax.Inactive: // it brings the line end
+		case p.Kind == syntax.Directive && i+1 < len(pieces) && pieces[i+1].Kind == syntax.Inactive:
+			// The excluded lines begin with the newline.
 		case p.Kind == syntax.CLine, p.Kind == syntax.Directive, bytes.HasPrefix(text[p.Start:], []byte("//")):
 			b.WriteByte('\n')
 		default:

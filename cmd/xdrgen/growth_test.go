@@ -53,7 +53,7 @@ func TestGrowth(t *testing.T) {
 					args := c.args(dir)
 					return func() int {
 						out, errs, code := runCommand(t, args...)
-						refused := code == exitFailed && c.name == "compat" // it does not compare faulty files
+						refused := code == exitFailed && c.name == "compat" // for files with errors
 						if code != exitClean && code != exitFindings && !refused {
 							t.Fatalf("%s: exit code %d\n%.2000s", strings.Join(args, " "), code, errs)
 						}

@@ -87,7 +87,7 @@ Findings go to stdout. An error means that the text has no meaning, or more than
 one. A warning means that the text departs from the RFC in a way that is common
 in real files and has only one reading.
 
-  -fix               apply the fix of each finding that has exactly one, and list what was fixed;
+  -fix               apply the fix of each finding that has exactly one, and list these findings;
                      for a file that was extracted from a document, print errata instead
   -strict            exit with code 3 for warnings too
   -format FORMAT     text; json: one object per line, the last of type summary;

@@ -127,7 +127,7 @@ func TestMessages(t *testing.T) {
 		{"reply", "-rpc -proc P.V.GET", replyHead + "00000000 00000000 00000008", `"reply_data":{"discriminant":"SUCCESS"}}}}},"result":"8"}`},
 		{"reply by .result", "-rpc -proc P.V.GET.result", replyHead + "00000000 00000000 00000008", `"result":"8"}`},
 		{"reply without results", "-rpc -proc P.V.PUT", replyHead + "00000000", `"reply_data":{"discriminant":"SUCCESS"}}}}}}`},
-		{"reply to a procedure that is not told", "-rpc", replyHead + "00000000 00000000 00000008", `"payload":"0000000000000008"}`},
+		{"reply to an unknown procedure", "-rpc", replyHead + "00000000 00000000 00000008", `"payload":"0000000000000008"}`},
 		{"reply with a mismatch", "-rpc -proc P.V.GET", replyHead + "00000002 00000003 00000004", `"reply_data":{"discriminant":"PROG_MISMATCH","arm":{"low":3,"high":4}}`},
 		{"reply that refuses", "-rpc -proc P.V.GET", "00000007 00000001 00000001 00000001 00000001", `{"discriminant":"AUTH_ERROR","arm":"AUTH_BADCRED"}`},
 	} {

@@ -133,7 +133,7 @@ func TestReadmeClone(t *testing.T) {
 // go generate, with the documented exit codes.
 func TestUserModule(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the tool anew")
+		t.Skip("builds xdrgen in another module")
 	}
 	witness.Program(t, "go")
 	checkout, err := filepath.Abs("../..")

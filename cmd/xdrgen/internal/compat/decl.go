@@ -53,8 +53,8 @@ func (c *comparer) constant(where string, old, new *ir.Decl) {
 }
 
 // fields compares the fields of structs, or the arguments of procedures. Fields that kept
-// their name and order are compared with each other; what lies between two of them was
-// renamed, added or removed.
+// their name and order are compared with each other; fields between two of them were renamed,
+// added or removed.
 func (c *comparer) fields(where string, old, new []*ir.Field) {
 	if c.unmoved(old, new) {
 		for i, f := range old {

@@ -1,7 +1,7 @@
 // Package compat compares two versions of a protocol, both in resolved form. For
-// each difference it reports the effect on three kinds of users: those who have
-// encoded bytes on a wire or in a file, those who have Go code that uses the
-// generated package, and those who run an old peer against a new one.
+// each difference it reports the effect on three things: encoded values on a wire
+// or in a file, Go code that uses the generated package, and old peers that
+// exchange messages with new ones.
 //
 // Declarations are matched by name first and by encoding second. A renamed type
 // is therefore one change and not two. A type that is written differently but

@@ -109,7 +109,7 @@ func (c *comparer) unmatched(old, new []*ir.Decl) {
 }
 
 // roots returns the structs and unions that may be messages: nothing refers to them. If there
-// is a program, it declares what is sent, and roots returns nil.
+// is a program, it declares all messages, and roots returns nil.
 func roots(decls []*ir.Decl) map[*ir.Decl]bool {
 	out := map[*ir.Decl]bool{}
 	for _, d := range decls {

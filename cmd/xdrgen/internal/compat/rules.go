@@ -41,7 +41,7 @@ type Info struct {
 	Code    string // "XDC0201"
 	Name    string // "field-added"
 	Effects Effects
-	Section string // section of the RFC that the verdicts follow from; empty if they follow from Go's rules
+	Section string // section of the RFC with the rule; empty if the rules of Go decide
 	Reason  string // why the verdicts hold, in one sentence
 }
 

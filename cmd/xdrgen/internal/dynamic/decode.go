@@ -79,7 +79,7 @@ func (d *decoder) child(v *Value, name string, index int, t *ir.Type) *Error {
 	return e
 }
 
-// value decodes v by its type. After a fault the offset is that of the faulty bytes.
+// value decodes v by its type. After a fault, d.off is the offset of the faulty bytes.
 func (d *decoder) value(v *Value) *Error {
 	d.chain = append(d.chain, v)
 	v.Offset = d.off

@@ -15,7 +15,7 @@
 // # JSON form
 //
 //	int, unsigned int        number
-//	hyper, unsigned hyper    string of decimal digits, because most readers lose precision above 2^53; a number is accepted too
+//	hyper, unsigned hyper    string of digits, since readers lose precision above 2^53; or a number
 //	float, double            number; "NaN", "NaN:" and its bits in hex, "Infinity", "-Infinity"
 //	quadruple, opaque        string of hex digits
 //	string                   string if it is UTF-8, else {"hex": "..."}
@@ -24,5 +24,5 @@
 //	struct, arguments        object with all fields, by their XDR names
 //	union                    {"discriminant": value, "arm": value}, without "arm" if the arm is void
 //	array, linked list       array; the elements of a list are objects without the next pointer
-//	optional (type *name)    null or the value; {"value": ...} if the value itself can be null
+//	optional (type *name)    null or the value; {"value": ...} if the value can be null
 package dynamic

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Encode returns the XDR of a tree. It checks the same rules as Decode. The offset of its
-// [*Error] is that of the faulty value in the JSON text from which the tree was read.
+// Encode returns the XDR of a tree. It checks the same rules as Decode. Its [*Error] has the
+// offset of the faulty value in the JSON text from which the tree was read.
 func Encode(root *Value) ([]byte, error) {
 	e := encoder{index: newIndex()}
 	if f := e.value(root); f != nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Find returns the type with a name in a unit or in the units that it imports. The name is that
-// of a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result. The type
-// of .args is a struct of the arguments; a void result is a struct without fields.
+// Find returns the type with a name in a unit or in the units that it imports. It finds
+// typedefs, enums, structs and unions by name, and the arguments and the result of a procedure
+// as PROGRAM.VERSION.PROCEDURE.args and .result. The arguments are a struct, and a void result
+// is a struct without fields.
 func Find(u *ir.Unit, name string) (*ir.Type, error) {
 	if parts := strings.Split(name, "."); len(parts) > 1 {
 		return findProc(u, parts)

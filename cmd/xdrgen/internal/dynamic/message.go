@@ -12,10 +12,10 @@ import (
 // so that the type of a message depends on its bytes.
 type Message struct {
 	Header   *ir.Type       // type of the header; nil if there is none
-	Path     string         // path of the number in Header that selects the body; empty if there is no body
+	Path     string         // of the number in Header that selects the body; empty for no body
 	Codes    []ir.CodePoint // types of the body by number
 	RPC      *ir.Type       // rpc_msg if an RPC message follows, else nil
-	Programs []*ir.Decl     // programs whose procedures have the arguments of calls
+	Programs []*ir.Decl     // programs that declare the arguments of calls
 	Result   *ir.Type       // result of the procedure that a reply answers; nil if not known
 }
 

@@ -103,7 +103,7 @@ type Error struct {
 	Path    string // from the root: "body.writes[3].target"; empty for the root itself
 	Offset  int    // of the faulty bytes in the input
 	Length  int    // number of faulty bytes; 0 if bytes are missing
-	Message string // what was found and what was expected
+	Message string // "found ..., expected ..."
 	Note    string // another possible cause, or empty
 }
 

@@ -52,7 +52,7 @@ func (e Entry) markdown(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n### %s %s%s\n\n%s\n", e.Code, e.Name, kind, plain.Replace(e.Words))
 	if e.Section != "" {
-		fmt.Fprintf(b, "Rule: %s. ", e.Section)
+		fmt.Fprintf(b, "Rule: %s.\n", e.Section)
 	}
 	fmt.Fprintf(b, "Help: %s.\n", plain.Replace(e.Fix))
 	for _, part := range []struct {

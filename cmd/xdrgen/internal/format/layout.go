@@ -279,7 +279,7 @@ func (l *layout) commentIndent() int {
 
 // raw adds a line that is not formatted.
 func (l *layout) raw(e elem) {
-	text := strings.TrimRight(e.text, "\n") // after a backslash at the end of the file, the piece has the newline
+	text := strings.TrimRight(e.text, "\n") // present after a backslash at the end of the file
 	if e.kind == syntax.Inactive {
 		text = e.text
 		last := len(l.out) - 1

@@ -116,7 +116,7 @@ func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	return d
 }
 
-// inBraces returns what is expected at token k in a body that may also end there.
+// inBraces returns the expected token or construct at token k in a body that may also end there.
 func inBraces(toks []token, k int) string {
 	depth := 0
 	for i := min(k, len(toks)) - 1; i > 0; i-- {

@@ -119,7 +119,7 @@ type Type struct {
 	Body *Def    // Inline
 }
 
-// Shape is what follows a declared name.
+// Shape is the form of a declaration after its name.
 type Shape int
 
 // The shapes.

@@ -40,7 +40,8 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 		d.Shape, d.Bound = Variable, c.pointer(g.Max)
 		d.Span = d.Span.To(c.at(g.Close))
 	}
-	if d.Shape != Plain && d.Type.Kind == Named && d.Type.Tag == 0 && d.Type.Name == "zcopaque" { // an extension of xdrzcc
+	// zcopaque is an extension of xdrzcc.
+	if d.Shape != Plain && d.Type.Kind == Named && d.Type.Tag == 0 && d.Type.Name == "zcopaque" {
 		c.report(diag.New(diag.Pragma, d.Type.Span, "zcopaque is read as opaque").Helpf("write opaque").Replace(d.Type.Span, "opaque"))
 		d.Type = &Type{Kind: Opaque, Name: "opaque", Span: d.Type.Span}
 	}

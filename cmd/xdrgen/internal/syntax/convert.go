@@ -83,7 +83,7 @@ func (c *converter) number(at source.Span, text string) Value {
 }
 
 // ConstForm returns the finding on a constant that is not in a form of XDR. what describes
-// the constant; value is how to write it.
+// the constant; value is the form to write.
 func ConstForm(at source.Span, what, value string) diag.Diagnostic {
 	return diag.New(diag.ConstForm, at, "%s is not an XDR constant; it is read as %s", what, value).
 		Helpf("write %s", value).Replace(at, value)

@@ -77,12 +77,29 @@ func (e *expr) take(op string) bool {
 // operator returns the next binary operator and its precedence, or 0 if there is none.
 func (e *expr) operator() (op string, binds int) {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
+	// Operators of two characters come first: some of them begin with another operator.
 	for _, o := range []struct {
 		op    string
 		binds int
 	}{
-		{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, // longer ones first
-		{"|", 3}, {"^", 4}, {"&", 5}, {"<", 7}, {">", 7}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10},
+		{"||", 1},
+		{"&&", 2},
+		{"==", 6},
+		{"!=", 6},
+		{"<<", 8},
+		{">>", 8},
+		{"<=", 7},
+		{">=", 7},
+		{"|", 3},
+		{"^", 4},
+		{"&", 5},
+		{"<", 7},
+		{">", 7},
+		{"+", 9},
+		{"-", 9},
+		{"*", 10},
+		{"/", 10},
+		{"%", 10},
 	} {
 		if strings.HasPrefix(e.rest, o.op) {
 			return o.op, o.binds

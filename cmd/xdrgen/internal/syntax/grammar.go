@@ -159,7 +159,7 @@ type gProc struct {
 	End    lexer.Token `parser:"@';'"`
 }
 
-// definition tells participle the kinds of token. The tokens themselves come from the
+// definition gives participle the kinds of token. The tokens themselves come from the
 // splitter.
 type definition struct{}
 

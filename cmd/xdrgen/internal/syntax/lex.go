@@ -13,7 +13,7 @@ import (
 // Context is the state that the files of a unit share while they are parsed.
 type Context struct {
 	Macros  map[string]string                 // from -D and #define; Parse adds to it
-	Include func(name string, at source.Span) // called for each #include "name" when it is read; may call Parse
+	Include func(name string, at source.Span) // called for each #include "name"; may call Parse
 	Report  func(diag.Diagnostic)
 	Every   bool // report every // comment, not only the first of a file
 }

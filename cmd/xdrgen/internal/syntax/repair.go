@@ -74,7 +74,8 @@ func certainRepair(s *scanner, toks []token, k int, expected string) (out []toke
 		}
 		s.report(d.Helpf("did you mean %s?", word))
 		return splice(toks, k, k+1, token{tKeyword, t.start, t.end, word}), true
-	case expected == ">" && t.is("]"), expected == "]" && t.is(">"): // no fix: the two mean different bytes
+	case expected == ">" && t.is("]"), expected == "]" && t.is(">"):
+		// No fix: the two forms have different encodings.
 		s.report(d.Helpf("use < and > for a length of at most the bound, [ and ] for exactly that length"))
 		return splice(toks, k, k+1, token{tPunct, t.start, t.end, expected}), true
 	case expected == ":":

@@ -21,7 +21,7 @@ type splitter struct {
 	i      int
 	report func(diag.Diagnostic)
 	spaces int    // open namespaces
-	cut    bool   // an unterminated comment took up the rest of the file, which may have closed braces
+	cut    bool   // an unterminated comment took up the rest of the file
 	names  []seen // names that faulty text seems to declare
 
 	inner [][]token // definitions found inside others
@@ -179,7 +179,7 @@ func (p *splitter) column(i int) int {
 
 // restarts reports whether a new definition begins at token i although the one that began in
 // the given column has not ended. That is so if the keyword is valid nowhere else, or if it is
-// not further right and what comes before it has ended.
+// not further right and the text before it has ended.
 func (p *splitter) restarts(i, column int) bool {
 	if !p.startsDef(i) {
 		return false
@@ -254,7 +254,8 @@ func (p *splitter) collect() []token {
 		case t.is("}"):
 			if depth == 0 {
 				p.report(diag.New(diag.SyntaxError, t.span(p.f), "found \"}\" without a matching {").Helpf("remove it, or add the missing { above"))
-				if last := out[len(out)-1]; last.is("}") && p.at(p.i+1).is(";") { // "}};": the definition is complete
+				// The definition is complete if it ends with "}};".
+				if last := out[len(out)-1]; last.is("}") && p.at(p.i+1).is(";") {
 					p.i += 2
 					return append(out, p.toks[p.i-1])
 				}
