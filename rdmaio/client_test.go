@@ -246,6 +246,47 @@ func TestClientFailsFast(t *testing.T) {
 	})
 }
 
+// A dial that can never succeed fails the Call that wants the connection, however patient that is.
+func TestClientDialNeverSucceeds(t *testing.T) {
+	w := rdmaiotest.NewTCP(t)
+	w.Addr = "an address without a port"
+	c := newClient(w, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Call(ctx, nullCall(c.XID(), 40)); !errors.Is(err, verbs.ErrInvalidValue) {
+		t.Errorf("%v, want %v", err, verbs.ErrInvalidValue)
+	}
+	if n := c.Stats().DialFailures; n != 1 {
+		t.Errorf("%d attempts, want 1", n)
+	}
+}
+
+// A Call that fails although its connection is up is not made again: it would fail as often as it is made.
+func TestClientFailsOnLiveConnection(t *testing.T) {
+	w := rdmaiotest.New(t)
+	w.Serve(&file{t: t}, nil)
+	dev, err := w.Net.Open("small", &verbs.DeviceAttributes{MaxMRSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Client = dev
+	c := newClient(w, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	call := readCall(c.XID(), 0, make([]byte, 2<<20))
+	if _, err := c.Call(ctx, call); !errors.Is(err, verbs.ErrTooLarge) {
+		t.Errorf("%v, want %v", err, verbs.ErrTooLarge)
+	}
+	if s := c.Stats(); s.Connects != 1 || s.Retransmissions != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A pause after a connection that brought nothing is one as well: a Call that will not wait is told why there is none.
 func TestClientFailsFastAfterLoss(t *testing.T) {
 	for _, retransmits := range []int{-1, 0} {

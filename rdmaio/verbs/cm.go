@@ -8,8 +8,8 @@ type Dialer interface {
 	// returns when the queue pair is connected. The caller should have posted Receives
 	// before, because the peer may send at once. params may be nil.
 	//
-	// Dial returns ErrConnectionRefused if there is no listener, *RejectedError if the
-	// listener has rejected the request, and ErrPeerDisconnected if the peer has closed the
+	// Dial returns ErrInvalidValue if addr is malformed, ErrConnectionRefused if there is no
+	// listener, *RejectedError if the listener has rejected the request, and ErrPeerDisconnected if the peer has closed the
 	// connection. It returns ErrDisconnected or ErrDeviceRemoved if that has happened here,
 	// and the context's error if the context ended first. After these errors the queue pair
 	// is in StateError and its Receives are flushed: create another one for the next

@@ -127,9 +127,13 @@ func (d *Device) clientHandshake(conn net.Conn, q *queuePair, p verbs.ConnParams
 	return info, q.start(w, info.InitiatorDepth, info.ResponderResources, remote.maxSend)
 }
 
-// dialError adds verbs.ErrConnectionRefused to an error that says that there is no
-// listener. A connection is reset if its listener closed before it accepted it.
+// dialError adds the error of package verbs: ErrConnectionRefused if there is no
+// listener (a connection is reset if its listener closed before it accepted it), and
+// ErrInvalidValue if the address is malformed, so that no other attempt can succeed.
 func dialError(err error) error {
+	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
+		return fmt.Errorf("%w: %w", verbs.ErrInvalidValue, err)
+	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || isErrno(err, wsaConnRefused) {
 		return fmt.Errorf("%w: %w", verbs.ErrConnectionRefused, err)
 	}
