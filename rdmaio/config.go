@@ -105,7 +105,7 @@ type Config struct {
 	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a
 	// disk, not on a Call of their own. A handler then runs on the goroutine that received the
 	// Call, which is faster, and may answer later from another one. A handler that does block stops
-	// its connection, for ever if it waits for a Call of that connection. If false, each handler
+	// its connection, permanently if it waits for a Call of that connection. If false, each handler
 	// has a goroutine and may block.
 	NonBlocking bool
 

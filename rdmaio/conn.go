@@ -123,7 +123,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 	}
 	if cfg.DoneTimeout == 0 {
-		cfg.DoneTimeout = defaultTimeout // a client must not keep access to memory for ever (R109)
+		cfg.DoneTimeout = defaultTimeout // a client must not keep access without a limit (R109)
 	}
 	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err

@@ -97,8 +97,8 @@
 // the connection. A client without a handler drops reverse Calls.
 //
 // The two directions share the connection, its Receives, its send queue and the inline sizes. Each
-// has credits and XIDs of its own, so the same XID in both directions is two RPCs. Calls beyond
-// what was granted are dropped, so that Calls of one direction never take the Receives of the other
+// has credits and XIDs of its own, so the same XID in both directions is two RPCs. Calls beyond the
+// grant are dropped, so that Calls of one direction never take the Receives of the other
 // direction's replies. The send queue is first come, first served across both directions. The peer
 // invalidates keys of forward Calls only.
 //

@@ -56,8 +56,8 @@ func (c *Conn) limitReached(l Limit) {
 	}
 }
 
-// updateStats copies the counts of the engine and returns the event to emit if the peer's faults have
-// increased, else nil. mu is locked.
+// updateStats copies the counts of the engine and returns the event to emit if the peer's faults
+// have increased, else nil. mu is locked.
 func (c *Conn) updateStats() *PeerFaults {
 	if c.set.Events == nil {
 		c.stats = c.engine.Stats()

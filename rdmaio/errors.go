@@ -114,7 +114,7 @@ type SizeError struct {
 	// Need and Limit are its size and the largest size that fits, in Unit.
 	Need, Limit int
 
-	// Unit is what Need and Limit count: "chunks", or bytes if empty.
+	// Unit is the unit of Need and Limit: "chunks", or bytes if empty.
 	Unit string
 
 	// Hint says what to do.

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Counters of a server out of its events: as an expvar.Map, or in whatever else counts, they would be there for the whole
-// program. Events come from several goroutines. Errors end the program, to be short.
+// A server counts its events. A real program keeps such counters in an expvar.Map or in a metrics
+// library. Events come from several goroutines. An error ends the program, to keep the example short.
 func ExampleConfig_events() {
 	must := func(err error) {
 		if err != nil {
@@ -44,7 +44,7 @@ func ExampleConfig_events() {
 				add("failed", 1)
 			}
 		case *rdmaio.Refusal, *rdmaio.PeerFaults, *rdmaio.ConnFailed, *rdmaio.LimitHit:
-			log.Println(e) // rare, and worth a line
+			log.Println(e) // rare enough to log each
 		}
 	}
 

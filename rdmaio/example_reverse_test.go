@@ -11,8 +11,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A server that calls its client back, on the connection that the client made. In this made-up program the
-// client says by procedure 1 that it is ready; procedure 7 is the server's. Errors end the program, to be short.
+// A server calls its client on the connection that the client made. In this program, the client calls
+// procedure 1 to report that it is ready, and the server calls procedure 7. An error ends the program,
+// to keep the example short.
 func ExampleBackchannel() {
 	must := func(err error) {
 		if err != nil {
@@ -39,7 +40,7 @@ func ExampleBackchannel() {
 	defer back.Close()
 	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if binary.BigEndian.Uint32(r.Message[20:]) == 1 {
-			back.Bind(r.Conn()) // from now on, and again when the client has another connection
+			back.Bind(r.Conn()) // the client calls it again on each new connection
 		}
 		answer(r)
 	}), &rdmaio.Config{ReverseCredits: 4})

@@ -62,7 +62,8 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 	if long {
 		e.Long = true
-		if err := c.offerRead(s, 0, call.Inline); err != nil { // RFC 8166 §3.5.3: eligible or not; R46
+		// RFC 8166 §3.5.3: eligible or not; R46
+		if err := c.offerRead(s, 0, call.Inline); err != nil {
 			return err
 		}
 	} else {

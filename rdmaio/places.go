@@ -123,7 +123,7 @@ func (at place) work(r *Request) {
 		if r == nil {
 			return
 		}
-		if r = at.handlerDone(r.conn); r != nil { // the handler ended this goroutine, and others wait
+		if r = at.handlerDone(r.conn); r != nil { // the handler ended this goroutine
 			go at.work(r)
 		}
 	}()

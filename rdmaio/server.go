@@ -76,7 +76,7 @@ func (s *Server) accept(ctx context.Context) {
 	for {
 		req, err := s.ln.Accept(s.taking)
 		if err != nil {
-			if s.taking.Err() == nil { // the listener failed, for example because the device is gone (T129)
+			if s.taking.Err() == nil { // T129: the device is gone, for example
 				err = fmt.Errorf("rdmaio: the server at %q accepts no more connections: %w", s.Addr(), err)
 				s.log.Error(err.Error())
 				s.stop(err)

@@ -12,8 +12,8 @@ import (
 // come meanwhile are not delivered: their callers see the connection close, and a Client sends them
 // again on another connection. Shutdown does not wait for reverse Calls of this side.
 //
-// If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not be called
-// from a Handler or a done function, for which it would wait.
+// If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not be
+// called from a Handler or a done function, for which it would wait.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop(ErrClosed)
 	err := s.ln.Close()
