@@ -500,7 +500,7 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
 	} else {
-		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
 			return 0, codec.Full()
 		}
 		off = codec.PutOpaque(b, off, v.Data)
@@ -982,7 +982,7 @@ func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Reduces(e, SiteReadOKData, len(v.Data)) {
 		codec.LeaveOut(e, SiteReadOKData, off, v.Data)
 	} else {
-		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
 			return 0, codec.Full()
 		}
 		off = codec.PutOpaque(b, off, v.Data)
@@ -1177,7 +1177,7 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if codec.Reduces(e, SiteReadOKData, len(v.OK.Data)) {
 			codec.LeaveOut(e, SiteReadOKData, off, v.OK.Data)
 		} else {
-			if codec.Lacks(b, off, 0+xdr.Padded(len(v.OK.Data))) {
+			if codec.Lacks(b, off, xdr.Padded(len(v.OK.Data))) {
 				return 0, codec.Full()
 			}
 			off = codec.PutOpaque(b, off, v.OK.Data)

@@ -162,7 +162,7 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Reduces(e, SiteWriteArgsData, len(v.Data)) {
 		codec.LeaveOut(e, SiteWriteArgsData, off, v.Data)
 	} else {
-		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
 			return 0, codec.Full()
 		}
 		off = codec.PutOpaque(b, off, v.Data)
@@ -567,7 +567,7 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Reduces(e, SiteReadResData, len(v.Data)) {
 		codec.LeaveOut(e, SiteReadResData, off, v.Data)
 	} else {
-		if codec.Lacks(b, off, 0+xdr.Padded(len(v.Data))) {
+		if codec.Lacks(b, off, xdr.Padded(len(v.Data))) {
 			return 0, codec.Full()
 		}
 		off = codec.PutOpaque(b, off, v.Data)

@@ -82,11 +82,17 @@ func (p *putter) flush() {
 	for _, s := range span {
 		n += s.n
 	}
-	size.Lit(n)
+	if n > 0 {
+		size.Lit(n)
+	}
 	for _, s := range span {
-		if s.data != nil {
-			size.Op("+").Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
+		if s.data == nil {
+			continue
 		}
+		if len(size) > 0 {
+			size.Op("+")
+		}
+		size.Qual(xdrPath, "Padded").Call(jen.Len(s.data()))
 	}
 	p.stmt(jen.If(lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(codecPath, "Full").Call())))
 	for _, s := range span {
