@@ -39,7 +39,7 @@ func TestWholeMessages(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			want := wants[v.Name]
 			if want.body == nil {
-				t.Fatal("nothing says what it decodes to")
+				t.Fatal("the test has no value for it")
 			}
 			d := xdr.NewDecoder(v.Bytes, nil)
 			var p HeaderPrefix

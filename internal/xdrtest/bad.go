@@ -12,13 +12,13 @@ import (
 // Bad is a vector with one word changed, and the error that refuses it.
 type Bad struct {
 	Name   string
-	Vector string   // what is changed
+	Vector string   // the vector that is changed
 	At     int      // offset of the word
-	Word   uint32   // what stands there instead
-	Code   xdr.Code // the rule broken
-	Offset int      // where the error says it is
-	Path   string   // which field it names
-	Text   string   // the whole text; empty where another case of the table shows the kind
+	Word   uint32   // the new value of the word
+	Code   xdr.Code // of the broken rule
+	Offset int      // in the error
+	Path   string   // of the field in the error
+	Text   string   // the whole text; empty where another case of the table has the kind
 }
 
 // RunBad checks that each input is refused in both modes by the precise error.

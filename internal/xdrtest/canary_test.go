@@ -11,18 +11,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// The faults that a codec can have. Each check must refuse the one it is for.
+// The faults that a codec can have. Each check must detect its fault.
 type (
 	none     struct{}
 	swapped  struct{} // decodes another value
 	stale    struct{} // an empty item leaves the one decoded before
-	scribble struct{} // decodes into the memory the value has
+	scribble struct{} // decodes into the memory of the value
 	keeper   struct{} // aliases in copying mode
 	lax      struct{} // takes any word for a boolean
 	blind    struct{} // checks nothing
-	greedy   struct{} // allocates before it looks at what is there
+	greedy   struct{} // allocates before it checks the input
 	reader   struct{} // reads past the received length
-	longer   struct{} // says the wrong size
+	longer   struct{} // returns a wrong size
 	deaf     struct{} // UnmarshalBinary ignores trailing bytes
 	wasteful struct{} // allocates each time
 	crasher  struct{} // encodes less than it decodes
@@ -83,7 +83,7 @@ func (v *item[F]) UnmarshalBinary(b []byte) error {
 	return d.Done()
 }
 
-// scan holds the bytes of an item at off against the rules in force.
+// scan checks the bytes of an item at off by the rules that apply.
 func (v *item[F]) scan(b []byte, off int, bools, pads bool) (flag, n uint32, err *xdr.Error) {
 	if len(b)-off < 8 {
 		return 0, 0, codec.Short(b, off, 8, "item:Flag")
@@ -147,14 +147,14 @@ func (v *item[F]) DecodeXDR(d *xdr.Decoder) error {
 	return nil
 }
 
-// samples are a full and an empty item.
+// samples returns a full and an empty item.
 func samples[F any]() (full, empty sample[item[F]]) {
 	full = sample[item[F]]{"full", []byte("\x00\x00\x00\x01\x00\x00\x00\x05hello\x00\x00\x00"), item[F]{true, []byte("hello")}}
 	empty = sample[item[F]]{"empty", make([]byte, 8), item[F]{}}
 	return full, empty
 }
 
-// all runs every check on items with fault F and returns what they say.
+// all runs every check on items with fault F and returns their errors.
 func all[F any]() map[string]error {
 	full, empty := samples[F]()
 	found := map[string]error{}
@@ -168,12 +168,12 @@ func all[F any]() map[string]error {
 	return found
 }
 
-// TestCanaries shows that each check refuses the fault it is for, and that a
-// codec without one passes all of them.
+// TestCanaries proves that each check detects its fault, and that a codec without a fault passes
+// all of them.
 func TestCanaries(t *testing.T) {
 	for name, err := range all[none]() {
 		if err != nil {
-			t.Errorf("no fault, but %s says %v", name, err)
+			t.Errorf("no fault, but %s reports %v", name, err)
 		}
 	}
 	for _, c := range []struct {
@@ -185,16 +185,16 @@ func TestCanaries(t *testing.T) {
 		{"encode", all[longer](), "XDRSize is 20, want 16"},
 		{"encode", all[crasher](), "MarshalBinary"},
 		{"truncated", all[reader](), "first 0 of 16 bytes"},
-		{"truncated", all[blind](), "CheckXDR says <nil>"},
+		{"truncated", all[blind](), "CheckXDR returns <nil>"},
 		{"trailing", all[deaf](), "want xdr.ErrTrailing"},
 		{"memory of the input", all[keeper](), "kept bytes"},
 		{"words replaced", all[lax](), "not canonical"},
 		{"words replaced", all[greedy](), "are justified"},
-		{"reused", all[stale](), "left something behind"},
+		{"reused", all[stale](), "left data of the value before"},
 		{"reused", all[scribble](), "wrote into its input"},
 	} {
 		if err := c.found[c.check]; err == nil || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s says %v, want %q", c.check, err, c.text)
+			t.Errorf("%s reports %v, want %q", c.check, err, c.text)
 		}
 	}
 	if err := all[wasteful]()["allocations"]; !Race && (err == nil || !strings.Contains(err.Error(), "want none")) {
@@ -202,7 +202,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// TestRetained shows that spare capacity counts.
+// TestRetained proves that spare capacity counts.
 func TestRetained(t *testing.T) {
 	type list struct{ Lists [][]uint64 }
 	v := list{Lists: make([][]uint64, 1, 2)}

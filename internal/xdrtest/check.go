@@ -9,11 +9,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// payload stands behind a header, as an RPC message does.
+// payload follows a header, as an RPC message does.
 var payload = []byte{0xde, 0xad, 0xbe, 0xef, 0x01}
 
-// decodes checks the value that comes out in both modes, and that what
-// follows the value stays unread.
+// decodes checks the decoded value in both modes, and that the bytes after the value are not read.
 func decodes[T any, P Codec[T]](s sample[T]) error {
 	for mode, opt := range modes() {
 		in := append(bytes.Clone(s.bytes), payload...)
@@ -39,8 +38,8 @@ func decodes[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// encodes checks that every way of encoding gives the vector's bytes, behind
-// what stood there before, and that a full buffer is refused and left alone.
+// encodes checks that every way of encoding appends the vector's bytes to the earlier content, and
+// that a full buffer is refused and not changed.
 func encodes[T any, P Codec[T]](s sample[T]) error {
 	p := P(&s.want)
 	if n := p.XDRSize(); n != len(s.bytes) {
@@ -67,11 +66,11 @@ func encodes[T any, P Codec[T]](s sample[T]) error {
 		return fmt.Errorf("into an exact buffer: %w", unequal(e.Bytes(), s.bytes, err))
 	}
 
-	// A larger one: what is behind the value belongs to the caller.
+	// A larger one: the bytes after the value belong to the caller.
 	room := dirty(len(s.bytes) + 8)
 	e.Reset(room)
 	if err := p.EncodeXDR(e); err != nil || !bytes.Equal(room[:cap(room)], append(bytes.Clone(s.bytes), dirty(8)[:8]...)) {
-		return fmt.Errorf("bytes behind the value were written: % x, %v", room[:cap(room)], err)
+		return fmt.Errorf("bytes after the value were written: % x, %v", room[:cap(room)], err)
 	}
 	e.Reset(dirty(len(s.bytes) - 1))
 	if err := p.EncodeXDR(e); !errors.Is(err, xdr.ErrBuffer) || e.Len() != 0 {
@@ -80,7 +79,7 @@ func encodes[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// dirty is an empty buffer of n bytes capacity with old content.
+// dirty returns an empty buffer of n bytes capacity with old content.
 func dirty(n int) []byte { return bytes.Repeat([]byte{0xa5}, n)[:0] }
 
 func unequal(got, want []byte, err error) error {
@@ -90,8 +89,8 @@ func unequal(got, want []byte, err error) error {
 	return fmt.Errorf("got  % x\nwant % x", got, want)
 }
 
-// truncated checks every prefix of the sample. The missing bytes do stand in the
-// same memory, behind the received length: a decoder that read on would succeed.
+// truncated checks every prefix of the sample. The missing bytes are in the same memory, after the
+// received length: a decoder that reads on would succeed.
 func truncated[T any, P Codec[T]](s sample[T]) error {
 	for n := range s.bytes {
 		if err := agrees[T, P](s.bytes[:n]); err != nil {
@@ -112,7 +111,7 @@ func truncated[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// trailing checks that UnmarshalBinary takes the whole input or nothing.
+// trailing checks that UnmarshalBinary refuses trailing bytes.
 func trailing[T any, P Codec[T]](s sample[T]) error {
 	var v T
 	err := P(&v).UnmarshalBinary(append(bytes.Clone(s.bytes), 0))
@@ -123,7 +122,7 @@ func trailing[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// owned checks that after copying, the input may be overwritten.
+// owned checks that the input may be overwritten after a copying decode.
 func owned[T any, P Codec[T]](s sample[T]) error {
 	var v T
 	in := bytes.Clone(s.bytes)
@@ -137,19 +136,19 @@ func owned[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// flip changes every byte of b; twice, it changes none.
+// flip inverts every byte of b.
 func flip(b []byte) {
 	for i := range b {
 		b[i] ^= 0xff
 	}
 }
 
-// reused checks that a value which held before decodes s as a fresh one does,
-// whatever the modes, whether before was decoded to its end or refused in the
-// middle; and that neither input is written.
+// reused checks that a value into which before was decoded decodes s like a fresh one, in all
+// modes, whether before was decoded to its end or refused in the middle. Neither input may be
+// written.
 func reused[T any, P Codec[T]](before, s sample[T]) error {
 	step := 4
-	if Race || testing.Short() { // the detector, and the emulators of make test-arch, are ten times as slow
+	if Race || testing.Short() { // slower by a factor of ten, as are the emulators of make test-arch
 		step = max(4, len(before.bytes)/2)
 	}
 	for _, mode := range []struct{ first, then *xdr.DecoderOptions }{
@@ -159,12 +158,12 @@ func reused[T any, P Codec[T]](before, s sample[T]) error {
 			in1, in2 := bytes.Clone(before.bytes), bytes.Clone(s.bytes)
 			var v T
 			_ = P(&v).DecodeXDR(xdr.NewDecoder(in1[:n], mode.first)) // refused where n cuts it
-			flip(in1)                                                // its buffer now holds something else
+			flip(in1)                                                // new content in its buffer
 			if err := P(&v).DecodeXDR(xdr.NewDecoder(in2, mode.then)); err != nil {
 				return err
 			}
 			if got := diff(&s.want, &v); got != "" {
-				return fmt.Errorf("first %d bytes of it left something behind (- fresh, + reused):\n%s", n, got)
+				return fmt.Errorf("first %d bytes of it left data of the value before (- fresh, + reused):\n%s", n, got)
 			}
 			if flip(in1); !bytes.Equal(in1, before.bytes) || !bytes.Equal(in2, s.bytes) {
 				return fmt.Errorf("decoding wrote into its input")

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Codec is what a pointer to a generated type T offers its users.
+// Codec has the methods of a pointer to a generated type T.
 type Codec[T any] interface {
 	*T
 	xdr.Value
@@ -22,18 +22,18 @@ type Codec[T any] interface {
 	CheckXDR([]byte) (int, error)
 }
 
-// sample is a case with its bytes.
+// sample is a value with its bytes.
 type sample[T any] struct {
 	name  string
 	bytes []byte
 	want  T
 }
 
-// nameOf is the Go name of T, as in the type line of a vector.
+// nameOf returns the Go name of T, as in the type line of a vector.
 func nameOf[T any]() string { return reflect.TypeFor[T]().Name() }
 
-// Run holds the codec of T against its vectors; wants says, by their names, what
-// they decode to. There must be a value for each, and a vector for each value.
+// Run compares the codec of T with its vectors. wants has their values by the names of the vectors.
+// There must be a value for each vector, and a vector for each value.
 func Run[T any, P Codec[T]](t *testing.T, all []Vector, wants map[string]T) {
 	t.Helper()
 	samples := join(t, OfType(all, nameOf[T]()), wants)
@@ -53,14 +53,14 @@ func Run[T any, P Codec[T]](t *testing.T, all []Vector, wants map[string]T) {
 	}
 }
 
-// join brings vectors and values together by name.
+// join pairs vectors and values by name.
 func join[T any](t testing.TB, vectors []Vector, wants map[string]T) []sample[T] {
 	t.Helper()
 	var samples []sample[T]
 	for _, v := range vectors {
 		want, ok := wants[v.Name]
 		if !ok {
-			t.Errorf("%s: nothing says what it decodes to", v.Name)
+			t.Errorf("%s: the test has no value for it", v.Name)
 			continue
 		}
 		samples = append(samples, sample[T]{v.Name, v.Bytes, want})
@@ -71,7 +71,7 @@ func join[T any](t testing.TB, vectors []Vector, wants map[string]T) []sample[T]
 	return samples
 }
 
-// check is one property of a codec, shown on one sample.
+// check tests one property of a codec on one sample.
 type check[T any] struct {
 	name string
 	run  func(sample[T]) error
@@ -89,21 +89,21 @@ func checks[T any, P Codec[T]]() []check[T] {
 	}
 }
 
-// diff is the difference of two decoded values. Nil and empty slices are
-// equal: a reused value keeps its capacity.
+// diff returns the difference of two decoded values. Nil and empty slices are equal: a reused value
+// keeps its capacity.
 func diff[T any](want, got *T) string {
 	return cmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
-// alias are the options of the mode that the transport uses.
+// alias has the options of the mode that the transport uses.
 func alias() *xdr.DecoderOptions { return &xdr.DecoderOptions{Alias: true} }
 
-// lenient are options that let everything pass which can be.
+// lenient has the options that accept every input that an option can accept.
 func lenient() *xdr.DecoderOptions {
 	return &xdr.DecoderOptions{Lenient: xdr.Lenient{Padding: true, Booleans: true, Enums: true, Trailing: true}}
 }
 
-// modes are the two ways of decoding.
+// modes has the options of both modes of decoding.
 func modes() map[string]*xdr.DecoderOptions {
 	return map[string]*xdr.DecoderOptions{"copying": nil, "aliasing": alias()}
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Fuzz is the body of a fuzz target for the decoder of T: it never panics;
-// what it accepts encodes to the same bytes, and decodes to an equal value
-// a second time, into memory used before; and the value retains no more memory
-// than the input justifies.
+// Fuzz is the body of a fuzz target for the decoder of T. It checks that the decoder never panics;
+// that an accepted input encodes to the same bytes, and decodes again to an equal value in a reused
+// one; and that the value retains no more memory than the input justifies.
 func Fuzz[T any, P Codec[T]](f *testing.F, all []Vector) {
 	for _, v := range OfType(all, nameOf[T]()) {
 		f.Add(v.Bytes)
 		f.Add(append(bytes.Clone(v.Bytes), payload...))
 	}
-	used := new(T) // never emptied: each input meets the remains of others
+	used := new(T) // reused without a reset: each input meets the values of others
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if err := canonical[T, P](in); err != nil {
 			t.Fatal(err)

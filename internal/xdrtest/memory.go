@@ -9,20 +9,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// What a decoder may take for an input of n bytes: by default 64 bytes of Go
-// memory for each byte, and 4096, for elements (xdr.Limits.MaxMemory); the
-// arena of a copying decoder, n; the rounding of Go's size classes, an eighth;
-// and the value, the decoder and an error themselves, less than overhead.
+// The memory that a decoder may allocate for an input of n bytes: by default 64 bytes of Go memory
+// for each byte, and 4096, for elements (xdr.Limits.MaxMemory); n for the arena of a copying
+// decoder; an eighth for the rounding of Go's size classes; and less than overhead for the value,
+// the decoder and an error.
 const overhead = 4096
 
 func allowance(n int) uint64 { return uint64(64*n+4096+n)*9/8 + overhead }
 
-// Bounded checks that decoding in allocates no more than its own length
-// justifies, whatever the counts in it claim.
+// Bounded checks that decoding in allocates no more than its length justifies, whatever its counts
+// claim.
 func Bounded[T any, P Codec[T]](in []byte) error {
 	got := allocated(allowance(len(in)), func() {
 		var v T
-		_ = P(&v).DecodeXDR(xdr.NewDecoder(in, nil)) // may be refused: only memory counts
+		_ = P(&v).DecodeXDR(xdr.NewDecoder(in, nil)) // it may be refused: only the memory matters
 	})
 	if got > allowance(len(in)) {
 		return fmt.Errorf("decoding %d bytes took %d bytes of memory, at most %d are justified", len(in), got, allowance(len(in)))
@@ -30,8 +30,8 @@ func Bounded[T any, P Codec[T]](in []byte) error {
 	return nil
 }
 
-// allocated is how many bytes f allocates. Other goroutines count too, so what
-// is over the limit is measured again.
+// allocated returns the number of bytes that f allocates. Other goroutines count too, so a result
+// over the limit is measured again.
 func allocated(limit uint64, f func()) uint64 {
 	var least uint64
 	for range 3 {
@@ -50,8 +50,8 @@ func allocated(limit uint64, f func()) uint64 {
 	return least
 }
 
-// allocations pins what the fast path allocates: nothing, to encode into a
-// buffer, to check, or to decode into a value used before, in aliasing mode.
+// allocations checks that the fast path allocates nothing: encoding into a buffer, checking, and
+// decoding into a reused value in aliasing mode.
 func allocations[T any, P Codec[T]](s sample[T]) error {
 	if Race {
 		return nil // the race detector allocates
@@ -83,8 +83,8 @@ func allocations[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// retainedOf is how many bytes of memory hang on v: all that its slices and
-// pointers hold, spare capacity included.
+// retainedOf returns the number of bytes that v retains by its slices and pointers, spare capacity
+// included.
 func retainedOf(v any) uint64 { return retained(reflect.ValueOf(v).Elem()) }
 
 func retained(v reflect.Value) uint64 {

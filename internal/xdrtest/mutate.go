@@ -8,12 +8,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// edges are the values that every word of every vector is replaced with.
+// edges has the values that replace every word of every vector.
 var edges = []uint32{0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff}
 
-// mutated replaces every word of the sample with every edge. The codec must
-// not panic, nor allocate more than the input justifies; and what it
-// accepts, it must encode to the same bytes.
+// mutated replaces every word of the sample with every edge. The codec must not panic, nor allocate
+// more than the input justifies. It must encode an accepted input to the same bytes.
 func mutated[T any, P Codec[T]](s sample[T]) error {
 	for at := 0; at+4 <= len(s.bytes); at += 4 {
 		for _, word := range edges {
@@ -30,8 +29,8 @@ func mutated[T any, P Codec[T]](s sample[T]) error {
 	return nil
 }
 
-// canonical checks that what is accepted has one encoding, its own bytes, and that
-// CheckXDR agrees.
+// canonical checks that an accepted input is the only encoding of its value, and that CheckXDR
+// agrees.
 func canonical[T any, P Codec[T]](in []byte) error {
 	kept := bytes.Clone(in)
 	for mode, opt := range modes() {
@@ -42,7 +41,7 @@ func canonical[T any, P Codec[T]](in []byte) error {
 		}
 		n := d.Offset()
 		if size := P(&v).XDRSize(); size != n {
-			return fmt.Errorf("%s: %d bytes read, XDRSize says %d", mode, n, size)
+			return fmt.Errorf("%s: %d bytes read, XDRSize returns %d", mode, n, size)
 		}
 		out, err := P(&v).MarshalBinary()
 		if err != nil || !bytes.Equal(out, in[:n]) {
@@ -58,9 +57,8 @@ func canonical[T any, P Codec[T]](in []byte) error {
 	return nil
 }
 
-// agrees checks that CheckXDR finds what DecodeXDR finds, strict and lenient:
-// the same length or the same error. What is let pass has the size it was
-// read from.
+// agrees checks that CheckXDR and DecodeXDR return the same length or the same error, strict and
+// lenient. The XDRSize of an accepted value is the length of its input.
 func agrees[T any, P Codec[T]](in []byte) error {
 	for mode, opt := range map[string]*xdr.DecoderOptions{"strict": nil, "lenient": lenient()} {
 		d := xdr.NewDecoder(in, opt)
@@ -74,9 +72,9 @@ func agrees[T any, P Codec[T]](in []byte) error {
 		}
 		switch {
 		case (decoded == nil) != (checked == nil), decoded != nil && decoded.Error() != checked.Error():
-			return fmt.Errorf("%s: CheckXDR says %v, DecodeXDR %v", mode, checked, decoded)
+			return fmt.Errorf("%s: CheckXDR returns %v, DecodeXDR %v", mode, checked, decoded)
 		case decoded == nil && (n != d.Offset() || P(&v).XDRSize() != n):
-			return fmt.Errorf("%s: CheckXDR says %d bytes, DecodeXDR %d, XDRSize %d", mode, n, d.Offset(), P(&v).XDRSize())
+			return fmt.Errorf("%s: CheckXDR returns %d bytes, DecodeXDR %d, XDRSize %d", mode, n, d.Offset(), P(&v).XDRSize())
 		}
 	}
 	return nil

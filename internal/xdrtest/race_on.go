@@ -2,5 +2,5 @@
 
 package xdrtest
 
-// Race says that the race detector is on: allocations cannot be counted.
+// Race reports whether the race detector is on, so that allocations cannot be counted.
 const Race = true

@@ -12,11 +12,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// Rpcgen holds the vectors against a second oracle: C code that rpcgen makes of
-// the same XDR, linked with libtirpc. It decodes each vector, all of it, and
-// encodes the same bytes again. files, in their order, are the unit's XDR;
-// types gives the XDR name of each Go type, and vectors of types that are not in
-// it are left out. The test is skipped where the tools are not installed.
+// Rpcgen compares the vectors with a second oracle: C code that rpcgen makes of the same XDR,
+// linked with libtirpc. It must decode each whole vector, and encode the same bytes again. files
+// has the unit's XDR, in order. types has the XDR name of each Go type; vectors of other types are
+// left out. The test is skipped if the tools are not installed.
 func Rpcgen(t *testing.T, all []Vector, types map[string]string, files ...string) {
 	t.Helper()
 	var unit bytes.Buffer
@@ -35,7 +34,7 @@ func Rpcgen(t *testing.T, all []Vector, types map[string]string, files ...string
 	}
 }
 
-// oracle makes the program of XDR text unit, and returns what it prints.
+// oracle builds the program for the XDR text unit, runs it, and returns its output.
 func oracle(t *testing.T, unit []byte, all []Vector, types map[string]string) string {
 	t.Helper()
 	for _, tool := range []string{"rpcgen", "gcc"} {
@@ -67,8 +66,8 @@ func oracle(t *testing.T, unit []byte, all []Vector, types map[string]string) st
 	return out
 }
 
-// cProgram is the program: one line "name: ok" for each vector. A vector of
-// which the last word is missing must be refused, as a check of the oracle.
+// cProgram returns the program, which prints a line "name: ok" for each vector. It must refuse a
+// vector without its last word, as a check of the oracle.
 func cProgram(all []Vector, types map[string]string) []byte {
 	var c bytes.Buffer
 	c.WriteString(`#include <stdio.h>

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOracle shows that the second oracle refuses what is wrong.
+// TestOracle proves that the second oracle refuses faulty vectors.
 func TestOracle(t *testing.T) {
 	pair := func(name, wire string) Vector { return Vector{Name: name, Type: "Pair", Bytes: []byte(wire)} }
 	out := oracle(t, []byte("struct pair { bool a; opaque b<>; };"), []Vector{

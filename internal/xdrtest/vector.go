@@ -12,14 +12,14 @@ import (
 
 // Vector is one message, or part of one, in bytes.
 type Vector struct {
-	Name  string // file name without .txt
+	Name  string // the file name without .txt
 	Title string
-	Type  string // Go name of the type it is a value of
+	Type  string // Go name of the type of its value
 	From  string // document and sections
 	Bytes []byte
 }
 
-// Folder is where the vectors of a package stand.
+// Folder is the folder of a package's vectors.
 const Folder = "testdata/vectors"
 
 // Load reads all vectors of the package under test, in order of their names.
@@ -68,8 +68,7 @@ func Find(t testing.TB, all []Vector, name string) Vector {
 	return Vector{}
 }
 
-// CheckTypes fails unless the vectors are of the named types, each of which has
-// one: no vector is left unused.
+// CheckTypes fails unless each vector is of one of the named types, and each of these has a vector.
 func CheckTypes(t *testing.T, all []Vector, types ...string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -86,7 +85,7 @@ func CheckTypes(t *testing.T, all []Vector, types ...string) {
 	}
 }
 
-// parse reads the text of a vector. An error begins with the line's number.
+// parse reads the text of a vector. Its errors begin with the line's number.
 func parse(text string) (Vector, error) {
 	var v Vector
 	heads := map[string]*string{"title": &v.Title, "type": &v.Type, "from": &v.From}
@@ -111,8 +110,7 @@ func parse(text string) (Vector, error) {
 	return v, nil
 }
 
-// parseBytes reads "hex # offset: field = value: why" and holds the parts
-// against each other.
+// parseBytes reads "hex # offset: field = value: why" and checks that the parts agree.
 func parseBytes(line string, at int) ([]byte, error) {
 	digits, working, _ := strings.Cut(line, "#")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, " ", ""))
@@ -140,7 +138,7 @@ func parseBytes(line string, at int) ([]byte, error) {
 	return b, nil
 }
 
-// valueBytes is a value of the working as size bytes.
+// valueBytes returns a value of the reasoning as size bytes.
 func valueBytes(value string, size int) ([]byte, error) {
 	if strings.HasPrefix(value, `"`) {
 		s, err := strconv.Unquote(value)

@@ -17,8 +17,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseRefuses is the canary: bytes that do not follow from their working
-// are no vector.
+// TestParseRefuses is the canary: bytes that do not agree with their reasoning are no vector.
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"00 00 00 07 # 4: a = 7: why", "offset 4, but 0 bytes stand before it"},
