@@ -16,13 +16,13 @@ type completionQueue struct {
 	dev    *device
 	notify func()
 
-	mu    sync.Mutex
-	qps   map[uint32]*queuePair
-	held  []held     // in order; out when the delay or the connection is over
-	ready []verbs.WC // to be given out before what the provider has
-	state map[queue]*queueState
-	idle  int  // polls since something was delayed
-	armed bool // and not notified since: what a poll finds now must not wait for another Arm
+	mu       sync.Mutex
+	qps      map[uint32]*queuePair
+	deferred []deferred // in order; out when the delay or the connection is over
+	ready    []verbs.WC // to be given out before what the provider has
+	state    map[queue]*queueState
+	idle     int  // polls since something was delayed
+	armed    bool // and not notified since: what a poll finds now must not wait for another Arm
 
 	timers map[*time.Timer]struct{} // notifications to come
 	closed bool
@@ -50,7 +50,7 @@ type queueState struct {
 func (s *queueState) loses() bool { return s.lost && s.done > s.after }
 
 // held is a completion that waits.
-type held struct {
+type deferred struct {
 	q     queue
 	place uint64 // twice the number of the completion; odd for what stalled before the next
 	wc    verbs.WC
@@ -77,7 +77,7 @@ func (c *completionQueue) forget(q *queuePair) {
 	delete(c.state, queue{q, recvSide})
 }
 
-func (c *completionQueue) of(q queue) *queueState {
+func (c *completionQueue) stateOf(q queue) *queueState {
 	s := c.state[q]
 	if s == nil {
 		s = new(queueState)
@@ -87,11 +87,11 @@ func (c *completionQueue) of(q queue) *queueState {
 }
 
 func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
-	c.dev.step()
+	c.dev.maybeRemove()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.held) > 0 && c.idle >= c.dev.inj.cfg.DelayPolls {
-		c.undelay()
+	if len(c.deferred) > 0 && c.idle >= c.dev.inj.cfg.DelayPolls {
+		c.releaseDelayed()
 	}
 	n := copy(wcs, c.ready)
 	c.ready = c.ready[n:]
@@ -118,7 +118,7 @@ func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 			break
 		}
 	}
-	if len(c.held) > 0 {
+	if len(c.deferred) > 0 {
 		c.idle++
 	}
 	return n, nil
@@ -132,17 +132,17 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 		return []verbs.WC{wc}
 	}
 	if wc.Status != verbs.StatusSuccess { // the end; its queue is not known, so both have come to it
-		return append(c.take(qp, true), wc)
+		return append(c.collect(qp, true), wc)
 	}
 	q := queue{qp, sendSide}
 	if wc.Opcode == verbs.WCRecv {
 		q.side = recvSide
 	}
-	s := c.of(q)
+	s := c.stateOf(q)
 	flushed := verbs.WC{WRID: wc.WRID, QPNum: wc.QPNum, Status: verbs.StatusFlushed}
 	s.done++
 	hold := func(wc verbs.WC) []verbs.WC {
-		c.held = append(c.held, held{q, 2 * s.done, wc})
+		c.deferred = append(c.deferred, deferred{q, 2 * s.done, wc})
 		return nil
 	}
 	switch {
@@ -153,11 +153,11 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	case s.delayed:
 		return hold(wc)
 	case s.ended:
-		return append([]verbs.WC{wc}, c.take(qp, false)...)
+		return append([]verbs.WC{wc}, c.collect(qp, false)...)
 	}
 	if f, fires := c.dev.inj.occasion(FailCompletion); fires {
 		s.failed = true
-		qp.cut(f.error())
+		qp.breakConn(f.error())
 		flushed.Status = f.status()
 		return []verbs.WC{flushed}
 	}
@@ -179,21 +179,21 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 // take takes out, in order, what is held of a queue pair whose connection is
 // over. What stalled behind requests that have yet to complete stays, unless
 // all is flushed.
-func (c *completionQueue) take(qp *queuePair, all bool) []verbs.WC {
-	var out, rest []held
-	for _, h := range c.held {
-		if s := c.of(h.q); h.q.qp == qp && (all || !s.lost || s.done >= s.after) {
+func (c *completionQueue) collect(qp *queuePair, all bool) []verbs.WC {
+	var out, rest []deferred
+	for _, h := range c.deferred {
+		if s := c.stateOf(h.q); h.q.qp == qp && (all || !s.lost || s.done >= s.after) {
 			out = append(out, h)
 		} else {
 			rest = append(rest, h)
 		}
 	}
-	c.held = rest
+	c.deferred = rest
 	for _, side := range [...]int{sendSide, recvSide} {
-		s := c.of(queue{qp, side})
+		s := c.stateOf(queue{qp, side})
 		s.delayed, s.ended = false, true
 	}
-	slices.SortStableFunc(out, func(a, b held) int { return cmp.Compare(a.place, b.place) })
+	slices.SortStableFunc(out, func(a, b deferred) int { return cmp.Compare(a.place, b.place) })
 	wcs := make([]verbs.WC, len(out))
 	for i, h := range out {
 		wcs[i] = h.wc
@@ -202,25 +202,25 @@ func (c *completionQueue) take(qp *queuePair, all bool) []verbs.WC {
 }
 
 // undelay makes ready what was delayed.
-func (c *completionQueue) undelay() {
-	rest := c.held[:0]
-	for _, h := range c.held {
+func (c *completionQueue) releaseDelayed() {
+	rest := c.deferred[:0]
+	for _, h := range c.deferred {
 		if h.wc.Status == verbs.StatusSuccess { // what is to come as flushed waits for the end
 			c.ready = append(c.ready, h.wc)
 		} else {
 			rest = append(rest, h)
 		}
 	}
-	c.held = rest
+	c.deferred = rest
 	for _, s := range c.state {
 		s.delayed = false
 	}
 }
 
 // release makes ready what is held of a queue pair whose connection is over.
-func (c *completionQueue) release(qp *queuePair) {
+func (c *completionQueue) releaseEnded(qp *queuePair) {
 	c.mu.Lock()
-	out := c.take(qp, false)
+	out := c.collect(qp, false)
 	c.ready = append(c.ready, out...)
 	c.mu.Unlock()
 	if len(out) > 0 {
@@ -232,7 +232,7 @@ func (c *completionQueue) release(qp *queuePair) {
 func (c *completionQueue) posted(q queue, n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(q).posted += n
+	c.stateOf(q).posted += n
 }
 
 // stall holds the completion of a request that the provider does not get: a Read without answer, what is
@@ -240,21 +240,21 @@ func (c *completionQueue) posted(q queue, n uint64) {
 func (c *completionQueue) stall(q queue, id uint64) {
 	qp := q.qp
 	c.mu.Lock()
-	s := c.of(q)
+	s := c.stateOf(q)
 	if !s.lost {
 		s.lost, s.after = true, s.posted
 	}
-	c.held = append(c.held, held{q, 2*s.posted + 1, verbs.WC{WRID: id, QPNum: qp.Num(), Status: verbs.StatusFlushed}})
+	c.deferred = append(c.deferred, deferred{q, 2*s.posted + 1, verbs.WC{WRID: id, QPNum: qp.Num(), Status: verbs.StatusFlushed}})
 	ended := s.ended
 	c.mu.Unlock()
 	if ended {
-		c.release(qp)
+		c.releaseEnded(qp)
 	}
 }
 
 // Arm lets what was delayed come, after the queue was armed.
 func (c *completionQueue) Arm(solicitedOnly bool) error {
-	c.dev.step()
+	c.dev.maybeRemove()
 	c.mu.Lock()
 	c.armed = true
 	c.mu.Unlock()
@@ -263,7 +263,7 @@ func (c *completionQueue) Arm(solicitedOnly bool) error {
 	}
 	c.mu.Lock()
 	before := len(c.ready)
-	c.undelay()
+	c.releaseDelayed()
 	came := len(c.ready) > before
 	c.mu.Unlock()
 	if came {

@@ -14,7 +14,7 @@ type device struct {
 }
 
 // step is called before whatever may find that the device has gone.
-func (d *device) step() {
+func (d *device) maybeRemove() {
 	dev, ok := d.Device.(interface{ Remove() })
 	if !ok {
 		return
@@ -25,7 +25,7 @@ func (d *device) step() {
 }
 
 func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
-	d.step()
+	d.maybeRemove()
 	inner, err := d.Device.AllocPD()
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (d *device) AllocPD() (verbs.ProtectionDomain, error) {
 }
 
 func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
-	d.step()
+	d.maybeRemove()
 	cq := &completionQueue{dev: d, notify: notify, qps: make(map[uint32]*queuePair), state: make(map[queue]*queueState)}
 	inner, err := d.Device.CreateCQ(entries, cq.wake)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, er
 }
 
 func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
-	d.step()
+	d.maybeRemove()
 	inner, err := d.Device.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 }
 
 func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
-	d.step()
+	d.maybeRemove()
 	w, ok := qp.(*queuePair)
 	if !ok {
 		return d.Device.Dial(ctx, addr, qp, params)
@@ -88,7 +88,7 @@ type connRequest struct {
 }
 
 func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
-	r.dev.step()
+	r.dev.maybeRemove()
 	w, ok := qp.(*queuePair)
 	if !ok {
 		return r.ConnRequest.Accept(ctx, qp, params)
@@ -111,7 +111,7 @@ type protectionDomain struct {
 }
 
 func (pd *protectionDomain) Alloc(size int) ([]byte, error) {
-	pd.dev.step()
+	pd.dev.maybeRemove()
 	if f, fires := pd.dev.inj.occasion(RefuseAlloc); fires {
 		return nil, f.error()
 	}
@@ -119,7 +119,7 @@ func (pd *protectionDomain) Alloc(size int) ([]byte, error) {
 }
 
 func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
-	pd.dev.step()
+	pd.dev.maybeRemove()
 	if f, fires := pd.dev.inj.occasion(RefuseRegister); fires {
 		return nil, f.error()
 	}
@@ -131,7 +131,7 @@ func (pd *protectionDomain) RegisterMemory(buf []byte, access verbs.Access) (ver
 }
 
 func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
-	pd.dev.step()
+	pd.dev.maybeRemove()
 	qp := &queuePair{dev: pd.dev, notify: cfg.Notify, room: cfg.MaxSendWR}
 	if qp.room == 0 {
 		qp.room = defaultSendWR
@@ -165,7 +165,7 @@ type memoryRegion struct {
 }
 
 func (mr *memoryRegion) Invalidate() error {
-	mr.dev.step()
+	mr.dev.maybeRemove()
 	if mr.State() == verbs.MRValid {
 		if f, fires := mr.dev.inj.occasion(FailInvalidate); fires {
 			return f.error()
@@ -175,7 +175,7 @@ func (mr *memoryRegion) Invalidate() error {
 }
 
 func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
-	mr.dev.step()
+	mr.dev.maybeRemove()
 	if mr.State() == verbs.MRInvalid {
 		if f, fires := mr.dev.inj.occasion(RefuseRegister); fires {
 			return f.error()
@@ -186,7 +186,7 @@ func (mr *memoryRegion) Reregister(buf []byte, access verbs.Access) error {
 
 // Redirect implements verbs.Redirector.
 func (mr *memoryRegion) Redirect(buf []byte) error {
-	mr.dev.step()
+	mr.dev.maybeRemove()
 	r, ok := mr.MemoryRegion.(verbs.Redirector)
 	if !ok {
 		return fmt.Errorf("fault: redirect: %w", verbs.ErrNotSupported)
@@ -195,6 +195,6 @@ func (mr *memoryRegion) Redirect(buf []byte) error {
 }
 
 func (mr *memoryRegion) Deregister() error {
-	mr.dev.step()
+	mr.dev.maybeRemove()
 	return mr.MemoryRegion.Deregister()
 }

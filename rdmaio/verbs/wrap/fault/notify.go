@@ -15,7 +15,7 @@ func (c *completionQueue) wake() {
 		return
 	}
 	if _, fires := c.dev.inj.occasion(DelayNotify); fires {
-		c.later()
+		c.notifyLater()
 		return
 	}
 	c.notify()
@@ -25,7 +25,7 @@ func (c *completionQueue) wake() {
 }
 
 // later notifies after a while, unless the queue is closed by then.
-func (c *completionQueue) later() {
+func (c *completionQueue) notifyLater() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

@@ -24,17 +24,17 @@ type queuePair struct {
 	notify func()
 	room   int // requests that may stall
 
-	cutting sync.WaitGroup // the goroutine that disconnects
+	disconnecting sync.WaitGroup // the goroutine that disconnects
 
-	mu      sync.Mutex
-	reason  error // why we ended it; nil if we did not
-	stalled int   // requests not given to the provider
-	dry     bool  // Receives are not either
+	mu       sync.Mutex
+	reason   error // why we ended it; nil if we did not
+	stalled  int   // requests not given to the provider
+	recvLost bool  // Receives are not either
 }
 
 // cut ends the connection because of a fault: for the caller at once, in the
 // provider as soon as a goroutine gets to it.
-func (q *queuePair) cut(reason error) {
+func (q *queuePair) breakConn(reason error) {
 	q.mu.Lock()
 	first := q.reason == nil && q.QueuePair.State() < verbs.StateError
 	if first {
@@ -42,7 +42,7 @@ func (q *queuePair) cut(reason error) {
 	}
 	q.mu.Unlock()
 	if first {
-		q.cutting.Go(func() { q.QueuePair.Disconnect() })
+		q.disconnecting.Go(func() { q.QueuePair.Disconnect() })
 	}
 }
 
@@ -65,7 +65,7 @@ func (q *queuePair) ownReason() error {
 // ended is the provider's notification of the lost connection.
 func (q *queuePair) ended() {
 	for _, cq := range q.cqs {
-		cq.release(q)
+		cq.releaseEnded(q)
 	}
 	if q.notify != nil {
 		q.notify()
@@ -88,7 +88,7 @@ func (q *queuePair) Err() error {
 }
 
 // gone refuses posts on a connection that we ended.
-func (q *queuePair) gone() error {
+func (q *queuePair) checkEnded() error {
 	if err := q.ownReason(); err != nil {
 		return fmt.Errorf("%w: queue pair %d: %w", verbs.ErrInvalidState, q.Num(), err)
 	}
@@ -97,8 +97,8 @@ func (q *queuePair) gone() error {
 
 // PostSend gives the provider batches that end where something goes wrong.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
-	q.dev.step()
-	if err := q.gone(); err != nil {
+	q.dev.maybeRemove()
+	if err := q.checkEnded(); err != nil {
 		return 0, err
 	}
 	if q.QueuePair.State() != verbs.StateConnected {
@@ -127,7 +127,7 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 			if n, err := q.forward(done, wrs[done:i+1]); err != nil {
 				return n, err
 			}
-			q.cut(f.error())
+			q.breakConn(f.error())
 			return i + 1, refusedRest(q, i+1, len(wrs))
 		}
 	}
@@ -182,9 +182,9 @@ func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
 
 // PostRecv gives the provider one Receive after the other.
 func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
-	q.dev.step()
+	q.dev.maybeRemove()
 	for i := range wrs {
-		if err := q.gone(); err != nil {
+		if err := q.checkEnded(); err != nil {
 			return i, err
 		}
 		sgl := unwrapList(wrs[i].SGL)
@@ -192,7 +192,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 			if f, fires := q.dev.inj.occasion(RefuseRecv); fires {
 				return i, f.error()
 			}
-			if q.dries() {
+			if q.losesRecv() {
 				q.cqs[recvSide].stall(queue{q, recvSide}, wrs[i].WRID)
 				continue
 			}
@@ -209,13 +209,13 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 }
 
 // dries tells whether a Receive is kept from the provider.
-func (q *queuePair) dries() bool {
+func (q *queuePair) losesRecv() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.dry {
-		_, q.dry = q.dev.inj.occasion(LoseRecv)
+	if !q.recvLost {
+		_, q.recvLost = q.dev.inj.occasion(LoseRecv)
 	}
-	return q.dry
+	return q.recvLost
 }
 
 // shortRecv is how many bytes a Receive has left after ShortRecv: too few for any header.
@@ -241,7 +241,7 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 }
 
 func (q *queuePair) Close() error {
-	q.cutting.Wait()
+	q.disconnecting.Wait()
 	err := q.QueuePair.Close()
 	for _, cq := range q.cqs {
 		cq.forget(q)

@@ -127,7 +127,7 @@ func (s *stream) complete(wc *verbs.WC) {
 		if wc.InvalidatedRKey != 0 {
 			op = rdmapSendInvalidate
 		}
-		s.untagged(in, op, 0, wc.InvalidatedRKey, cut(s.recvs[0], int(wc.ByteLen)))
+		s.untagged(in, op, 0, wc.InvalidatedRKey, prefix(s.recvs[0], int(wc.ByteLen)))
 		s.recvs = s.recvs[1:]
 	case wc.Opcode == verbs.WCRDMARead:
 		for i, r := range s.reads {
@@ -140,8 +140,8 @@ func (s *stream) complete(wc *verbs.WC) {
 	}
 }
 
-// cut gives the first n bytes of a list.
-func cut(sgl []verbs.SGE, n int) []verbs.SGE {
+// prefix gives the first n bytes of a list.
+func prefix(sgl []verbs.SGE, n int) []verbs.SGE {
 	for i := range sgl {
 		sgl[i].Length = min(sgl[i].Length, n)
 		n -= sgl[i].Length

@@ -20,7 +20,7 @@ func (cq *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 		cq.dev.emit(Event{
 			Kind: Complete, CQ: cq.num, QP: wc.QPNum, WRID: wc.WRID, Status: wc.Status, WCOpcode: wc.Opcode,
 			Length: int(wc.ByteLen), InvalidateRKey: wc.InvalidatedRKey,
-			Head: cq.dev.heads(wc.QPNum).complete(&wcs[i], cq.dev.t.cfg.Head),
+			Head: cq.dev.receivesOf(wc.QPNum).complete(&wcs[i], cq.dev.t.cfg.Head),
 		})
 	}
 	return n, err
@@ -88,17 +88,17 @@ func (qp *queuePair) sendEvent(k Kind, wr *verbs.SendWR) Event {
 }
 
 func (qp *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
-	heads := qp.dev.heads(qp.Num())
+	recvs := qp.dev.receivesOf(qp.Num())
 	inner := make([]verbs.RecvWR, len(wrs))
 	for i := range wrs {
 		inner[i] = verbs.RecvWR{WRID: wrs[i].WRID, SGL: unwrapList(wrs[i].SGL)}
 		qp.dev.emit(qp.recvEvent(PostRecv, &wrs[i]))
 		qp.msgs.recv(&wrs[i])
-		heads.post(wrs[i].SGL)
+		recvs.post(wrs[i].SGL)
 	}
 	n, err := qp.QueuePair.PostRecv(inner)
 	qp.msgs.unrecv(len(wrs) - n)
-	heads.refuse(len(wrs) - n)
+	recvs.refuse(len(wrs) - n)
 	for i := n; i < len(wrs); i++ {
 		e := qp.recvEvent(RefuseRecv, &wrs[i])
 		if i == n {

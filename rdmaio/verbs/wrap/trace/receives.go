@@ -13,7 +13,7 @@ type receives struct {
 }
 
 // heads are those of a queue pair; nil without Config.Head.
-func (d *device) heads(num uint32) *receives {
+func (d *device) receivesOf(num uint32) *receives {
 	r, ok := d.receives.Load(num)
 	if !ok {
 		return nil
@@ -56,5 +56,5 @@ func (r *receives) complete(wc *verbs.WC, n int) string {
 	if wc.Status != verbs.StatusSuccess {
 		return ""
 	}
-	return head(cut(sgl, int(wc.ByteLen)), n)
+	return head(prefix(sgl, int(wc.ByteLen)), n)
 }
