@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// completionQueue wraps a verbs.CompletionQueue. Completions that went wrong
-// wait in held or ready; everything else is the provider's.
+// completionQueue wraps a verbs.CompletionQueue. It holds the completions that a fault has
+// delayed or withheld.
 type completionQueue struct {
 	verbs.CompletionQueue
 	dev    *device
@@ -18,41 +18,41 @@ type completionQueue struct {
 
 	mu       sync.Mutex
 	qps      map[uint32]*queuePair
-	deferred []deferred // in order; out when the delay or the connection is over
-	ready    []verbs.WC // to be given out before what the provider has
+	deferred []deferred // in order; ready when the delay or the connection ends
+	ready    []verbs.WC // polled before those of the provider
 	state    map[queue]*queueState
-	idle     int  // polls since something was delayed
-	armed    bool // and not notified since: what a poll finds now must not wait for another Arm
+	idle     int  // polls since a completion was delayed
+	armed    bool // armed and not notified since: completions polled now are not delayed
 
-	timers map[*time.Timer]struct{} // notifications to come
+	timers map[*time.Timer]struct{} // delayed notifications
 	closed bool
 }
 
-// queue is one queue of a queue pair.
+// queue is the send queue or receive queue of a queue pair.
 type queue struct {
 	qp   *queuePair
 	side int
 }
 
-// queueState is what faults made of it.
+// queueState is the state of a queue after faults.
 type queueState struct {
-	delayed bool // completions wait for Arm
-	lost    bool // completions after number after wait for the end, as flushed
+	delayed bool // completions are deferred until Arm
+	lost    bool // completions behind number after are deferred until the end, as flushed
 	failed  bool // completions come as flushed
-	ended   bool // the connection is over
+	ended   bool // the connection has ended
 
-	posted uint64 // signaled requests, or Receives, that the provider took
-	done   uint64 // successful completions it gave
+	posted uint64 // signaled requests, or Receives, that the provider has accepted
+	done   uint64 // successful completions of the provider
 	after  uint64
 }
 
-// loses tells whether the completion just counted is one of those lost.
+// loses reports whether the completion just counted is lost.
 func (s *queueState) loses() bool { return s.lost && s.done > s.after }
 
-// held is a completion that waits.
+// deferred is a completion to report later.
 type deferred struct {
 	q     queue
-	place uint64 // twice the number of the completion; odd for what stalled before the next
+	place uint64 // twice the number of the completion, plus 1 if it stalls before the next
 	wc    verbs.WC
 }
 
@@ -62,8 +62,8 @@ func (c *completionQueue) add(q *queuePair) {
 	c.qps[q.Num()] = q
 }
 
-// forget drops a closed queue pair, unless completions of it that come later
-// have to fit what came already.
+// forget removes a closed queue pair, unless later completions of it must be changed because
+// of earlier ones.
 func (c *completionQueue) forget(q *queuePair) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 		if err != nil {
 			return n, err
 		}
-		// What finds no room goes to ready, which is empty so far and comes first in the next Poll.
+		// The rest goes to ready, which is empty so far and comes first in the next Poll.
 		passed := 0
 		for _, wc := range room[:k] {
 			for _, wc := range c.filter(wc) {
@@ -124,14 +124,14 @@ func (c *completionQueue) Poll(wcs []verbs.WC) (int, error) {
 	return n, nil
 }
 
-// filter is what a completion of the provider becomes: none, itself, or itself
-// after others that waited for it.
+// filter returns the completions to report for one of the provider: none, itself, or itself
+// with deferred ones.
 func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	qp := c.qps[wc.QPNum]
 	if qp == nil {
 		return []verbs.WC{wc}
 	}
-	if wc.Status != verbs.StatusSuccess { // the end; its queue is not known, so both have come to it
+	if wc.Status != verbs.StatusSuccess { // the end: of both queues, as wc does not say which one
 		return append(c.collect(qp, true), wc)
 	}
 	q := queue{qp, sendSide}
@@ -176,9 +176,9 @@ func (c *completionQueue) filter(wc verbs.WC) []verbs.WC {
 	return []verbs.WC{wc}
 }
 
-// take takes out, in order, what is held of a queue pair whose connection is
-// over. What stalled behind requests that have yet to complete stays, unless
-// all is flushed.
+// collect removes the deferred completions of a queue pair whose connection has ended, and
+// returns them in order. Those that stall behind requests that have not completed stay,
+// unless all are flushed.
 func (c *completionQueue) collect(qp *queuePair, all bool) []verbs.WC {
 	var out, rest []deferred
 	for _, h := range c.deferred {
@@ -201,11 +201,11 @@ func (c *completionQueue) collect(qp *queuePair, all bool) []verbs.WC {
 	return wcs
 }
 
-// undelay makes ready what was delayed.
+// releaseDelayed makes delayed completions ready.
 func (c *completionQueue) releaseDelayed() {
 	rest := c.deferred[:0]
 	for _, h := range c.deferred {
-		if h.wc.Status == verbs.StatusSuccess { // what is to come as flushed waits for the end
+		if h.wc.Status == verbs.StatusSuccess { // flushed ones wait for the end
 			c.ready = append(c.ready, h.wc)
 		} else {
 			rest = append(rest, h)
@@ -217,7 +217,8 @@ func (c *completionQueue) releaseDelayed() {
 	}
 }
 
-// release makes ready what is held of a queue pair whose connection is over.
+// releaseEnded makes the deferred completions of a queue pair ready whose connection has
+// ended.
 func (c *completionQueue) releaseEnded(qp *queuePair) {
 	c.mu.Lock()
 	out := c.collect(qp, false)
@@ -228,15 +229,15 @@ func (c *completionQueue) releaseEnded(qp *queuePair) {
 	}
 }
 
-// posted counts requests that the provider took: signaled ones, Receives.
+// posted counts signaled requests or Receives that the provider has accepted.
 func (c *completionQueue) posted(q queue, n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stateOf(q).posted += n
 }
 
-// stall holds the completion of a request that the provider does not get: a Read without answer, what is
-// fenced behind one, a Receive.
+// stall defers the completion of a request that is withheld from the provider: a Read, a
+// request fenced behind one, or a Receive.
 func (c *completionQueue) stall(q queue, id uint64) {
 	qp := q.qp
 	c.mu.Lock()
@@ -252,7 +253,7 @@ func (c *completionQueue) stall(q queue, id uint64) {
 	}
 }
 
-// Arm lets what was delayed come, after the queue was armed.
+// Arm arms the queue, then makes delayed completions ready.
 func (c *completionQueue) Arm(solicitedOnly bool) error {
 	c.dev.maybeRemove()
 	c.mu.Lock()

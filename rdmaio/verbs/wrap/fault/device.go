@@ -7,13 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// device wraps a verbs.Device; what it does not override passes through.
+// device wraps a verbs.Device. Methods that it does not override are those of the wrapped
+// device.
 type device struct {
 	verbs.Device
 	inj *Injector
 }
 
-// step is called before whatever may find that the device has gone.
+// maybeRemove injects RemoveDevice. It is called at the start of every call that a removed
+// device affects.
 func (d *device) maybeRemove() {
 	dev, ok := d.Device.(interface{ Remove() })
 	if !ok {
@@ -96,7 +98,7 @@ func (r *connRequest) Accept(ctx context.Context, qp verbs.QueuePair, params *ve
 	if w.State() == verbs.StateInit {
 		if f, fires := r.dev.inj.occasion(FailAccept); fires {
 			if err := r.Reject(nil); err != nil {
-				return nil, err // answered before: misuse, and no fault
+				return nil, err // the request has been answered: misuse, not a fault
 			}
 			return nil, w.fail(f)
 		}
@@ -138,11 +140,11 @@ func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error
 	}
 	for side, cq := range [...]*verbs.CompletionQueue{sendSide: &cfg.SendCQ, recvSide: &cfg.RecvCQ} {
 		if *cq == nil {
-			continue // for the provider to refuse
+			continue // the provider refuses it
 		}
 		w, ok := (*cq).(*completionQueue)
 		if !ok {
-			return nil, fmt.Errorf("fault: completion queue of type %T, not made by this device: %w", *cq, verbs.ErrForeignObject)
+			return nil, fmt.Errorf("fault: completion queue of type %T was not created by this device: %w", *cq, verbs.ErrForeignObject)
 		}
 		qp.cqs[side], *cq = w, w.CompletionQueue
 	}

@@ -32,8 +32,8 @@ func devices(t testing.TB, inj *fault.Injector) (client, server verbs.Device) {
 	return open("client"), open("server")
 }
 
-// Without a fault the wrapper is a provider like any other; and so it is if
-// completions come late, for late is not wrong.
+// The wrapper passes the suite without a fault, and with delayed completions, which the rules
+// allow.
 func TestAcceptance(t *testing.T) {
 	for name, cfg := range map[string]fault.Config{
 		"none":  {},
@@ -66,7 +66,7 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// side is one end, on a device of an Injector of its own or none.
+// side is one end of a connection. Its device has an Injector of its own, or none.
 type side struct {
 	t    testing.TB
 	dev  verbs.Device
@@ -110,7 +110,7 @@ func newSide(t testing.TB, dev verbs.Device) *side {
 	return s
 }
 
-// pair makes two ends; the faults are the client's.
+// pair returns two ends. The faults are injected at the client.
 func pair(t testing.TB, cfg fault.Config) (inj *fault.Injector, c, s *side) {
 	t.Helper()
 	inj = fault.New(cfg)
@@ -126,7 +126,7 @@ func pair(t testing.TB, cfg fault.Config) (inj *fault.Injector, c, s *side) {
 	return inj, newSide(t, inj.Device(client)), newSide(t, server)
 }
 
-// connect gives the errors of Dial and Accept.
+// connect connects two ends and returns the errors of Dial and Accept.
 func connect(t testing.TB, c, s *side) (dial, accept error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -183,7 +183,7 @@ func (s *side) wr(id uint64, op verbs.Opcode, peer *side) verbs.SendWR {
 	return verbs.SendWR{WRID: id, Opcode: op, Flags: verbs.SendSignaled, SGL: s.whole(), RKey: peer.mr.RKey(), RemoteAddr: peer.mr.RemoteAddr()}
 }
 
-// poll lists what completed: "id status".
+// poll lists the completions, as "id status".
 func (s *side) poll() (got []string) {
 	wcs := make([]verbs.WC, 3)
 	for {
@@ -297,7 +297,7 @@ func TestConnect(t *testing.T) {
 		}
 		fired(t, inj, fault.Disconnect)
 	})
-	// One who is told of the end may make sure of it right there, as on the provider itself.
+	// A Notify function may call Disconnect, as on the provider itself.
 	t.Run("disconnect in its notification", func(t *testing.T) {
 		inj, c, s := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.Disconnect, At: 1}}})
 		var qp verbs.QueuePair
@@ -359,7 +359,8 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("came at poll %d, want 4", polls)
 		}
 	})
-	t.Run("not while armed", func(t *testing.T) { // what came before Arm gives no notification, and has to be found by the poll behind it
+	// A completion before Arm does not notify: the poll after Arm has to return it.
+	t.Run("not while armed", func(t *testing.T) {
 		_, c, s := connected(t, fault.Config{Script: []fault.Fault{{Kind: fault.DelayCompletion, At: 1}}})
 		s.recvs(1)
 		c.send(1, verbs.Send, s)
@@ -459,8 +460,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Which occasions of a kind a seed picks does not depend on other kinds, and no
-// two kinds are picked alike.
+// The occasions of a kind that a seed picks do not depend on other kinds, and differ from
+// those of every other kind.
 func TestSeedPerKind(t *testing.T) {
 	history := func(between bool) (alloc, register string) {
 		inj := fault.New(fault.Config{Seed: 5, Rate: map[fault.Kind]float64{fault.RefuseAlloc: 0.3, fault.RefuseRegister: 0.3}})

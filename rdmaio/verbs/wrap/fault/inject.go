@@ -9,91 +9,95 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Kind is what goes wrong.
+// Kind is a kind of fault.
 type Kind uint8
 
-// The kinds, each with its occasions and with the error or status it has if the
-// Fault names none.
+// The kinds. Each comment names the occasions, and the error or status of a Fault that names
+// none.
 const (
-	// RefuseSend: a request is refused by PostSend, those before it in the batch
-	// are posted. Occasion: each request looked at. ErrQueueFull.
+	// RefuseSend makes PostSend refuse a request; those before it in the batch are posted.
+	// Occasion: each request of a post, up to the first refused. Error: ErrQueueFull.
 	RefuseSend Kind = iota
 
-	// RefuseRecv: the same in PostRecv.
+	// RefuseRecv does the same in PostRecv.
 	RefuseRecv
 
-	// RefuseRegister: RegisterMemory or Reregister fails and nothing has
-	// changed. Occasion: each call. ErrTooLarge, as a device out of entries says.
+	// RefuseRegister makes RegisterMemory or Reregister fail without effect. Occasion: each
+	// call. Error: ErrTooLarge, as from a device without free entries.
 	RefuseRegister
 
-	// RefuseAlloc: ProtectionDomain.Alloc fails. ErrTooLarge.
+	// RefuseAlloc makes ProtectionDomain.Alloc fail. Occasion: each call. Error:
+	// ErrTooLarge.
 	RefuseAlloc
 
-	// FailDial: Dial fails without asking the peer; the queue pair is in
-	// StateError, its Receives flushed. ErrConnectionRefused.
+	// FailDial makes Dial fail without contact to the peer: the queue pair is in StateError,
+	// its Receives are flushed. Occasion: each call. Error: ErrConnectionRefused.
 	FailDial
 
-	// FailAccept: ConnRequest.Accept fails in the same way; the peer sees a
-	// rejection without data. ErrPeerDisconnected.
+	// FailAccept makes ConnRequest.Accept fail in the same way; the peer gets a rejection
+	// without data. Occasion: each call. Error: ErrPeerDisconnected.
 	FailAccept
 
-	// Disconnect: the connection ends right after a send request was posted;
-	// what runs before the end is the provider's affair. The peer sees
-	// ErrPeerDisconnected. Occasion: each request posted. ErrConnectionBroken.
+	// Disconnect ends the connection right after the post of a request. The provider
+	// decides how much runs before the end. The peer gets ErrPeerDisconnected. Occasion:
+	// each request posted. Error: ErrConnectionBroken.
 	Disconnect
 
-	// DelayCompletion: a completion, and what follows it in its queue, shows
-	// up only after the next Arm, or after Config.DelayPolls polls: it
-	// came between the last Poll and the wait. Occasion: each successful completion
-	// polled while the queue is not armed.
+	// DelayCompletion delays a completion, and those behind it in its queue, until the next
+	// Arm or for Config.DelayPolls polls, as if it had come between the last Poll and the
+	// wait. Occasion: each successful completion polled while the queue is not armed.
 	DelayCompletion
 
-	// FailCompletion: a completion reports an error, and the connection ends:
-	// the request may well have run. Occasion: each successful completion.
+	// FailCompletion replaces the status of a completion by an error and ends the
+	// connection; the request may have run. Occasion: each successful completion. Status:
 	// StatusRetryExceeded.
 	FailCompletion
 
-	// LoseCompletion: a completion does not come; when the connection has ended
-	// it and what follows it in its queue come as flushed. Nothing here ends the
-	// connection. Occasion: each successful completion.
+	// LoseCompletion withholds a completion and those behind it in its queue. When the
+	// connection has ended, they come as flushed. The fault does not end the connection.
+	// Occasion: each successful completion.
 	LoseCompletion
 
-	// StallRead: a Read is not carried out, nor what is fenced behind it. Other
-	// requests behind it run, but their completions come, as flushed like the
-	// Read's own, when the connection has ended. It takes no entry of the
-	// provider's queue and is not checked by it. Occasion: each Read posted.
+	// StallRead withholds a Read, and requests that are fenced behind it, from the
+	// provider. Other requests behind it run, but their completions are withheld too. When
+	// the connection has ended, all of them come as flushed. The withheld requests are
+	// neither checked nor counted by the provider. Occasion: each Read posted.
 	StallRead
 
-	// LoseRecv: a Receive is taken and not given to the provider, nor is any behind it: a Send of the peer comes to find none. They come
-	// as flushed when the connection has ended. Occasion: each Receive posted until then. They are not checked.
+	// LoseRecv withholds a Receive and all behind it from the provider, so that a Send of
+	// the peer will find none. When the connection has ended, they come as flushed. They
+	// are not checked. Occasion: each Receive posted until then.
 	LoseRecv
 
-	// ShortRecv: a Receive has room for 8 bytes only. A message that is longer breaks the connection, at both
-	// ends. Occasion: each Receive posted.
+	// ShortRecv shortens a Receive to 8 bytes. A longer message breaks the connection at
+	// both ends. Occasion: each Receive posted.
 	ShortRecv
 
-	// FailInvalidate: MemoryRegion.Invalidate fails and nothing has changed: the peer has its key. Occasion: each
-	// call for a valid region. ErrBusy.
+	// FailInvalidate makes MemoryRegion.Invalidate fail without effect: the key stays
+	// valid. Occasion: each call for a valid region. Error: ErrBusy.
 	FailInvalidate
 
-	// RepeatNotify: a notification of a completion queue comes twice. Occasion: each.
+	// RepeatNotify makes a notification of a completion queue come twice. Occasion: each
+	// notification.
 	RepeatNotify
 
-	// DelayNotify: a notification of a completion queue comes after Config.NotifyDelay, from another goroutine. Occasion: each.
+	// DelayNotify makes a notification of a completion queue come after Config.NotifyDelay,
+	// on another goroutine. Occasion: each notification.
 	DelayNotify
 
-	// LoseNotify: a notification of a completion queue does not come, which no provider may do. Arm asks for another one.
-	// Occasion: each.
+	// LoseNotify drops a notification of a completion queue, which no provider may do. Arm
+	// requests another one. Occasion: each notification.
 	LoseNotify
 
-	// RemoveDevice: the device goes away, before the call. Occasion: each call that makes, posts, registers, ends, polls, arms,
-	// dials or listens, on a device that has a method Remove, as the software providers' have.
+	// RemoveDevice removes the device before a call. Occasion: each call that creates,
+	// posts, registers, invalidates, polls, arms, dials or listens, on a device that has a
+	// method Remove, as those of the software providers have.
 	RemoveDevice
 
 	kinds
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if k < kinds {
 		return [...]string{
@@ -105,7 +109,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Kinds lists all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	all := make([]Kind, kinds)
 	for i := range all {
@@ -117,39 +121,43 @@ func Kinds() []Kind {
 // Fault is one entry of a script.
 type Fault struct {
 	Kind Kind
-	At   uint64 // the occasion, from 1
+	At   uint64 // the number of the occasion, from 1
 
-	// Err replaces the kind's error (RefuseSend to Disconnect, FailInvalidate); it is wrapped.
+	// Err is the error of RefuseSend to Disconnect and of FailInvalidate, which wrap it. If
+	// nil, the default is that of the kind.
 	Err error
 
-	// Status replaces the status of FailCompletion; StatusSuccess is the default.
+	// Status is the status of FailCompletion. If StatusSuccess, the default is
+	// StatusRetryExceeded.
 	Status verbs.Status
 }
 
 // Config configures an Injector.
 type Config struct {
-	Script []Fault // at most one for each kind and occasion; the first counts
+	// Script lists the faults to inject. Of several for one kind and occasion, the first is
+	// used.
+	Script []Fault
 
-	// Seed picks further occasions; Rate tells for each kind how many of its
-	// occasions, 0 to 1.
+	// Seed picks further occasions. Rate is the fraction of the occasions of a kind to pick,
+	// 0 to 1.
 	Seed uint64
 	Rate map[Kind]float64
 
-	// DelayPolls is how many polls of its queue a delayed completion outlasts when
-	// nobody arms; default 3.
+	// DelayPolls is the number of polls of its queue for which a completion is delayed, if
+	// the queue is not armed before. If zero or negative, the default is 3.
 	DelayPolls int
 
-	// NotifyDelay is how late a delayed notification is; default 1 ms.
+	// NotifyDelay is the delay of a notification. If zero or negative, the default is 1 ms.
 	NotifyDelay time.Duration
 }
 
-// Count tells what became of a kind.
+// Count counts the occasions and faults of a kind.
 type Count struct {
 	Seen  uint64 // occasions
 	Fired uint64 // faults injected
 }
 
-// Injector decides when something goes wrong, for all devices it wraps.
+// Injector decides when to inject faults, for all devices that it wraps.
 type Injector struct {
 	cfg Config
 
@@ -157,8 +165,7 @@ type Injector struct {
 	counts [kinds]Count
 }
 
-// New makes an injector. Config is copied where it matters; its Script and Rate
-// must not change.
+// New returns an injector. The caller must not change cfg.Script and cfg.Rate afterwards.
 func New(cfg Config) *Injector {
 	if cfg.DelayPolls <= 0 {
 		cfg.DelayPolls = 3
@@ -169,12 +176,12 @@ func New(cfg Config) *Injector {
 	return &Injector{cfg: cfg}
 }
 
-// Device wraps a device. Objects made through it can be used with it only.
+// Device wraps a device. Its objects can only be used with it.
 func (i *Injector) Device(inner verbs.Device) verbs.Device {
 	return &device{Device: inner, inj: i}
 }
 
-// Count tells how often a kind could and did go wrong; zero for an unknown one.
+// Count returns the counts of a kind, or zeros for an unknown one.
 func (i *Injector) Count(k Kind) Count {
 	if k >= kinds {
 		return Count{}
@@ -184,7 +191,7 @@ func (i *Injector) Count(k Kind) Count {
 	return i.counts[k]
 }
 
-// occasion counts one and tells whether something goes wrong.
+// occasion counts an occasion. If a fault is to be injected, it returns it and true.
 func (i *Injector) occasion(k Kind) (Fault, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -203,8 +210,8 @@ func (i *Injector) occasion(k Kind) (Fault, bool) {
 	return Fault{}, false
 }
 
-// draw is a number from 0 up to 1, the same for the same arguments (splitmix64's
-// finaliser over a counter).
+// draw returns a number from 0 up to 1, the same for the same arguments: the finalizer of
+// splitmix64 over a counter.
 func draw(seed uint64, k Kind, n uint64) float64 {
 	x := seed
 	for _, v := range [...]uint64{uint64(k) + 1, n} {
@@ -216,7 +223,7 @@ func draw(seed uint64, k Kind, n uint64) float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
-// error is the fault's error, wrapping what a provider would have said.
+// error returns the error of the fault, which wraps the one that a provider would return.
 func (f Fault) error() error {
 	err := f.Err
 	if err == nil {

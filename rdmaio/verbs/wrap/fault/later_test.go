@@ -11,7 +11,8 @@ import (
 
 func once(k fault.Kind) fault.Config { return fault.Config{Script: []fault.Fault{{Kind: k, At: 1}}} }
 
-// A peer whose Receives are too few, or too short, breaks the connection; what it has posted comes back.
+// A peer whose Receives are missing or too short breaks the connection, and its Receives
+// complete.
 func TestReceives(t *testing.T) {
 	for kind, status := range map[fault.Kind]string{
 		fault.LoseRecv:  "1 receiver not ready",
@@ -42,7 +43,7 @@ func TestReceives(t *testing.T) {
 	}
 }
 
-// No Receive behind a lost one reaches the provider, and all come back in order.
+// No Receive behind a lost one reaches the provider, and all complete in order.
 func TestReceivesBehindALostOne(t *testing.T) {
 	_, s, c := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.LoseRecv, At: 2}}})
 	s.recvs(4)
@@ -58,8 +59,8 @@ func TestReceivesBehindALostOne(t *testing.T) {
 	want(t, "receiver", s.poll(), "101 flushed", "102 flushed", "103 flushed")
 }
 
-// What follows a completion that failed comes as flushed, also from a queue pair that was closed before its completions
-// were polled.
+// Completions behind a failed one come as flushed, even from a queue pair that was closed
+// before they were polled.
 func TestFailedThenClosed(t *testing.T) {
 	inj, c, s := connected(t, once(fault.FailCompletion))
 	s.recvs(3)
@@ -130,7 +131,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// A queue that is closed says nothing any more, not even late.
+// A closed queue does not notify, not even with delay.
 func TestNotificationAfterClose(t *testing.T) {
 	inj, c, _ := pair(t, fault.Config{NotifyDelay: time.Hour, Script: []fault.Fault{{Kind: fault.DelayNotify, At: 1}}})
 	c.recvs(1)
@@ -143,7 +144,7 @@ func TestNotificationAfterClose(t *testing.T) {
 	fired(t, inj, fault.DelayNotify)
 }
 
-// A device that goes away takes its connections with it, and everything of it can be closed.
+// Removing a device ends its connections, and all its objects can be closed.
 func TestRemove(t *testing.T) {
 	for at := uint64(1); ; at++ {
 		inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RemoveDevice, At: at}}})

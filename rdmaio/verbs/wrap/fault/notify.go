@@ -2,8 +2,8 @@ package fault
 
 import "time"
 
-// wake passes the provider's notification on, or gives one of our own: a spurious
-// one is allowed. The queue is no longer armed, whatever becomes of it.
+// wake handles a notification of the provider, or one without need, which providers may
+// make. The queue is no longer armed afterwards, even if the notification is lost.
 func (c *completionQueue) wake() {
 	c.mu.Lock()
 	c.armed = false
@@ -24,7 +24,7 @@ func (c *completionQueue) wake() {
 	}
 }
 
-// later notifies after a while, unless the queue is closed by then.
+// notifyLater notifies after Config.NotifyDelay, unless the queue is closed by then.
 func (c *completionQueue) notifyLater() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *completionQueue) notifyLater() {
 	c.timers[t] = struct{}{}
 }
 
-// Close stops what is still to come.
+// Close closes the queue and stops delayed notifications.
 func (c *completionQueue) Close() error {
 	if err := c.CompletionQueue.Close(); err != nil {
 		return err

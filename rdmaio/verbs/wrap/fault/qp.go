@@ -13,7 +13,7 @@ const (
 	recvSide
 )
 
-// defaultSendWR is verbs.QPConfig.MaxSendWR's default.
+// defaultSendWR is the default of verbs.QPConfig.MaxSendWR.
 const defaultSendWR = 128
 
 // queuePair wraps a verbs.QueuePair.
@@ -22,18 +22,18 @@ type queuePair struct {
 	dev    *device
 	cqs    [2]*completionQueue // by side; may be the same
 	notify func()
-	room   int // requests that may stall
+	room   int // the largest number of requests that stall
 
-	disconnecting sync.WaitGroup // the goroutine that disconnects
+	disconnecting sync.WaitGroup // the goroutine of breakConn
 
 	mu       sync.Mutex
-	reason   error // why we ended it; nil if we did not
-	stalled  int   // requests not given to the provider
-	recvLost bool  // Receives are not either
+	reason   error // why breakConn or fail has ended it, or nil
+	stalled  int   // requests withheld from the provider
+	recvLost bool  // Receives are withheld
 }
 
-// cut ends the connection because of a fault: for the caller at once, in the
-// provider as soon as a goroutine gets to it.
+// breakConn ends the connection because of a fault: for the caller at once, in the provider
+// as soon as a goroutine has called Disconnect.
 func (q *queuePair) breakConn(reason error) {
 	q.mu.Lock()
 	first := q.reason == nil && q.QueuePair.State() < verbs.StateError
@@ -46,7 +46,7 @@ func (q *queuePair) breakConn(reason error) {
 	}
 }
 
-// fail ends the attempt to make a connection. It may wait, unlike cut.
+// fail ends an attempt to connect. It may wait, unlike breakConn.
 func (q *queuePair) fail(f Fault) error {
 	err := f.error()
 	q.mu.Lock()
@@ -62,7 +62,7 @@ func (q *queuePair) ownReason() error {
 	return q.reason
 }
 
-// ended is the provider's notification of the lost connection.
+// ended is the wrapped queue pair's verbs.QPConfig.Notify.
 func (q *queuePair) ended() {
 	for _, cq := range q.cqs {
 		cq.releaseEnded(q)
@@ -87,7 +87,7 @@ func (q *queuePair) Err() error {
 	return q.QueuePair.Err()
 }
 
-// gone refuses posts on a connection that we ended.
+// checkEnded returns an error for posts on a connection that breakConn has ended.
 func (q *queuePair) checkEnded() error {
 	if err := q.ownReason(); err != nil {
 		return fmt.Errorf("%w: queue pair %d: %w", verbs.ErrInvalidState, q.Num(), err)
@@ -95,16 +95,16 @@ func (q *queuePair) checkEnded() error {
 	return nil
 }
 
-// PostSend gives the provider batches that end where something goes wrong.
+// PostSend posts the requests to the provider in batches that end at a fault.
 func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	q.dev.maybeRemove()
 	if err := q.checkEnded(); err != nil {
 		return 0, err
 	}
 	if q.QueuePair.State() != verbs.StateConnected {
-		return q.forward(0, wrs) // to be refused
+		return q.forward(0, wrs) // the provider refuses them
 	}
-	done := 0 // requests dealt with
+	done := 0 // requests handled so far
 	for i := range wrs {
 		if f, fires := q.dev.inj.occasion(RefuseSend); fires {
 			if n, err := q.forward(done, wrs[done:i]); err != nil {
@@ -134,8 +134,8 @@ func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
 	return q.forward(done, wrs[done:])
 }
 
-// forward posts a part of a batch that begins at an index, and counts from the
-// batch's begin.
+// forward posts the part of a batch that begins at index at. It returns the number of
+// requests posted from the start of the batch.
 func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 	inner := make([]verbs.SendWR, len(wrs))
 	for i := range wrs {
@@ -153,8 +153,8 @@ func (q *queuePair) forward(at int, wrs []verbs.SendWR) (int, error) {
 	return at + n, err
 }
 
-// refusedRest is the error for what stands behind the last request of a
-// connection; nil if nothing does.
+// refusedRest returns the error for the requests behind the last one of a connection, or nil
+// if there are none.
 func refusedRest(q *queuePair, n, of int) error {
 	if n == of {
 		return nil
@@ -162,7 +162,7 @@ func refusedRest(q *queuePair, n, of int) error {
 	return fmt.Errorf("fault: queue pair %d: connection ended after request %d of %d: %w", q.Num(), n, of, verbs.ErrInvalidState)
 }
 
-// stalls tells whether a request is kept from the provider, and counts it.
+// stalls reports whether a request is withheld from the provider, and counts it.
 func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,13 +174,13 @@ func (q *queuePair) stalls(wr *verbs.SendWR) (bool, error) {
 	case !fires:
 		return false, nil
 	case q.stalled == q.room:
-		return false, fmt.Errorf("fault: queue pair %d: %d requests stall: %w", q.Num(), q.room, verbs.ErrQueueFull)
+		return false, fmt.Errorf("fault: queue pair %d: %d requests stall, as many as the send queue has entries: %w", q.Num(), q.room, verbs.ErrQueueFull)
 	}
 	q.stalled++
 	return true, nil
 }
 
-// PostRecv gives the provider one Receive after the other.
+// PostRecv posts the Receives to the provider one by one.
 func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 	q.dev.maybeRemove()
 	for i := range wrs {
@@ -208,7 +208,7 @@ func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (n int, err error) {
 	return len(wrs), nil
 }
 
-// dries tells whether a Receive is kept from the provider.
+// losesRecv reports whether a Receive is withheld from the provider.
 func (q *queuePair) losesRecv() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -218,10 +218,10 @@ func (q *queuePair) losesRecv() bool {
 	return q.recvLost
 }
 
-// shortRecv is how many bytes a Receive has left after ShortRecv: too few for any header.
+// shortRecv is the size in bytes of a Receive after ShortRecv: too short for any header.
 const shortRecv = 8
 
-// shorten cuts a list, which is the caller's to change.
+// shorten shortens a list in place.
 func shorten(sgl []verbs.SGE) []verbs.SGE {
 	if len(sgl) == 0 {
 		return sgl
@@ -231,7 +231,8 @@ func shorten(sgl []verbs.SGE) []verbs.SGE {
 	return sgl
 }
 
-// DisconnectFor implements verbs.ReasonDisconnecter, if the provider's queue pair does.
+// DisconnectFor implements verbs.ReasonDisconnecter. It returns verbs.ErrNotSupported if the
+// wrapped queue pair does not.
 func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	d, ok := q.QueuePair.(verbs.ReasonDisconnecter)
 	if !ok {
@@ -249,7 +250,7 @@ func (q *queuePair) Close() error {
 	return err
 }
 
-// unwrapList gives the provider its own regions back.
+// unwrapList returns a list with the provider's own regions.
 func unwrapList(sgl []verbs.SGE) []verbs.SGE {
 	inner := make([]verbs.SGE, len(sgl))
 	for i, e := range sgl {

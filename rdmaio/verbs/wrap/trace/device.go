@@ -7,17 +7,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// device wraps a verbs.Device; what it does not override passes through.
+// device wraps a verbs.Device. Methods that it does not override are those of the wrapped
+// device.
 type device struct {
 	verbs.Device
 	t    *Tracer
 	name string
 
-	streams  sync.Map // uint32, QueuePair.Num, to *stream; empty without a capture
-	receives sync.Map // the same to *receives; empty without Config.Head
+	streams  sync.Map // *stream by QueuePair.Num; empty without Config.Capture
+	receives sync.Map // *receives by QueuePair.Num; empty without Config.Head
 }
 
-// stream is the capture of a queue pair, nil without one.
+// stream returns the stream of a queue pair, or nil without a capture.
 func (d *device) stream(num uint32) *stream {
 	s, ok := d.streams.Load(num)
 	if !ok {
@@ -140,7 +141,7 @@ func privateLen(params *verbs.ConnParams) int {
 	return len(params.PrivateData)
 }
 
-// established is the event of a finished Dial or Accept.
+// established returns the event of a finished Dial or Accept.
 func established(k Kind, num uint32, addr string, info *verbs.ConnInfo, err error) Event {
 	e := Event{Kind: k, QP: num, Addr: addr, Err: err}
 	if err == nil {

@@ -9,11 +9,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Kind is what an Event tells.
+// Kind is the kind of an Event.
 type Kind uint8
 
-// The kinds, with the fields of Event that they use besides Seq, Time, Device,
-// and Err where something can fail.
+// The kinds, with the fields of Event that they use. All use Seq, Time and Device, and Err
+// if the call can fail. PostSend also uses RKey and RemoteAddr, or InvalidateRKey, as its
+// opcode does. RefuseSend and RefuseRecv have Err for the refused request only, not for those
+// behind it in the batch. InvalidateRKey of Complete is the key that the peer's
+// SendWithInvalidate has invalidated.
 const (
 	AllocPD     Kind = iota
 	ClosePD          //
@@ -32,11 +35,11 @@ const (
 	Redirect         // RKey, Length
 	Invalidate       // RKey
 	Deregister       // RKey
-	PostSend         // QP, WRID, Opcode, Flags, Length, Elements, and RKey and RemoteAddr, or InvalidateRKey, as the opcode has them
+	PostSend         // QP, WRID, Opcode, Flags, Length, Elements
 	PostRecv         // QP, WRID, Length, Elements
-	RefuseSend       // as PostSend; Err is set for the one refused, not for those behind it in the batch
-	RefuseRecv       // as PostRecv; Err likewise
-	Complete         // CQ, QP, WRID, Status, WCOpcode, Length, InvalidateRKey (of the peer's SendWithInvalidate)
+	RefuseSend       // as PostSend
+	RefuseRecv       // as PostRecv
+	Complete         // CQ, QP, WRID, Status, WCOpcode, Length, InvalidateRKey
 	Listen           // Addr
 	CloseListen      // Addr
 	Dial             // QP, Addr, Length (private data), before the call
@@ -54,7 +57,7 @@ var kindNames = [...]string{
 	"listen", "close-listener", "dial", "dialed", "request", "accept", "accepted", "reject", "close-device",
 }
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -62,8 +65,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Event is one verb call, completion or notification. Fields that its Kind
-// does not list are zero.
+// Event is a call, a completion or a notification. Fields that its Kind does not use are
+// zero.
 type Event struct {
 	Seq    uint64    // 1, 2, 3, ... over all devices of the Tracer
 	Time   time.Time // zero without Config.Now
@@ -83,19 +86,18 @@ type Event struct {
 	Access         verbs.Access
 	Length         int    // bytes
 	Elements       int    // of the scatter/gather list
-	Head           string // the first bytes of a Send, posted or received, as many as Config.Head
+	Head           string // the first Config.Head bytes of a Send, posted or received
 
 	Status    verbs.Status
 	WCOpcode  verbs.WCOpcode
 	Solicited bool
 
 	Addr             string
-	Depth, Resources int // agreed initiator depth and responder resources
+	Depth, Resources int // negotiated initiator depth and responder resources
 }
 
-// String renders the event as one line, in columns: number, device, queue
-// pair, kind, details. Characters of names and errors that do not print are
-// replaced by U+FFFD.
+// String formats the event as a line with columns: number, device, queue pair, kind, details.
+// It replaces unprintable characters of names and errors by U+FFFD.
 func (e Event) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%5d ", e.Seq)

@@ -24,7 +24,7 @@ type stream struct {
 	reads []pendingRead
 }
 
-// pendingRead is a Read posted, by what its response will need.
+// pendingRead holds the data of a posted Read that its response needs.
 type pendingRead struct {
 	id   uint64
 	sgl  []verbs.SGE
@@ -40,7 +40,7 @@ const (
 const (
 	maxPending = 4096     // lists of posted requests
 	maxSegment = 32 << 10 // payload of one FPDU
-	nfsPort    = 20049    // RFC 5666 §7; what the listener's end is called
+	nfsPort    = 20049    // RFC 5666 §7; the listener's port
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +50,7 @@ func (s *stream) tcp(dir int, payload []byte) {
 	if !s.named {
 		s.named, s.iface = true, s.c.addInterface(s.name)
 	}
-	// Each interface has an initiator of its own, so that no two conversations meet.
+	// Each interface has its own initiator address, so that all conversations differ.
 	initiator, listener := [4]byte{10, byte(s.iface >> 22), byte(s.iface >> 14), 1}, [4]byte{10, 255, 255, 2}
 	port, toPort := uint16(49152+s.iface%16384), uint16(nfsPort)
 	from, to := initiator, listener
@@ -81,7 +81,7 @@ func (s *stream) tcp(dir int, payload []byte) {
 	s.c.packet(s.iface, at, p)
 }
 
-// sum is the ones' complement sum of RFC 1071.
+// sum returns the ones' complement sum of RFC 1071.
 func sum(s uint32, b []byte) uint16 {
 	for ; len(b) > 1; b = b[2:] {
 		s += uint32(b[0])<<8 | uint32(b[1])
@@ -124,8 +124,8 @@ func (s *stream) fpdu(dir int, ulpdu []byte) {
 	s.tcp(dir, binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// RDMAP's opcodes (RFC 5040 §4.3). The two Sends with Solicited Event are not
-// used: Wireshark gives only the plain ones to its RPC-over-RDMA dissector.
+// RDMAP's opcodes (RFC 5040 §4.3). The two Sends with Solicited Event are not used: Wireshark
+// passes only the plain ones to its RPC-over-RDMA dissector.
 const (
 	rdmapWrite = iota
 	rdmapReadRequest
@@ -154,7 +154,7 @@ func (s *stream) untagged(dir int, op byte, queue, stag uint32, sgl []verbs.SGE)
 	})
 }
 
-// tagged writes bytes that go to a place in memory.
+// tagged writes a message that is placed in memory.
 func (s *stream) tagged(dir int, op byte, stag uint32, to uint64, sgl []verbs.SGE) {
 	s.negotiate(nil, nil)
 	s.segments(sgl, func(off int, last byte, data []byte) {
@@ -165,8 +165,8 @@ func (s *stream) tagged(dir int, op byte, stag uint32, to uint64, sgl []verbs.SG
 	})
 }
 
-// segments cuts a list into segments, at least one. What no provider would take
-// is not looked at.
+// segments splits a list into segments, at least one. It skips elements that every provider
+// refuses.
 func (s *stream) segments(sgl []verbs.SGE, each func(off int, last byte, data []byte)) {
 	var data []byte
 	off := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// newStream begins a queue pair's part of the capture; nil without one.
+// newStream returns a new queue pair's part of the capture, or nil without a capture.
 func (d *device) newStream(num uint32) *stream {
 	c := d.t.cfg.Capture
 	if c == nil {
@@ -16,7 +16,7 @@ func (d *device) newStream(num uint32) *stream {
 	return &stream{c: c, now: d.t.cfg.Now, name: fmt.Sprintf("%s/qp%d", d.name, num)}
 }
 
-// begin notes which end this is.
+// begin records whether this end dials or accepts.
 func (s *stream) begin(dials bool) {
 	if s == nil {
 		return
@@ -26,7 +26,7 @@ func (s *stream) begin(dials bool) {
 	s.dials = dials
 }
 
-// established writes the negotiation, unless a message came before it.
+// established writes the negotiation, unless a message was written before.
 func (s *stream) established(own *verbs.ConnParams, peer []byte) {
 	if s == nil {
 		return
@@ -44,7 +44,7 @@ func (s *stream) established(own *verbs.ConnParams, peer []byte) {
 	}
 }
 
-// send writes a request about to be posted.
+// send writes a request before it is posted.
 func (s *stream) send(wr *verbs.SendWR) {
 	if s == nil {
 		return
@@ -65,8 +65,8 @@ func (s *stream) send(wr *verbs.SendWR) {
 	}
 }
 
-// read writes a Read request (RFC 5040 §4.4). The sink's name is the
-// request's number: what this end's provider calls it does not show.
+// read writes a Read request (RFC 5040 §4.4). It uses the number of the request as the sink's
+// STag, since the provider's own is not visible here.
 func (s *stream) read(wr *verbs.SendWR) {
 	stag := s.msn[out][1] + 1
 	if len(s.reads) == maxPending {
@@ -81,7 +81,7 @@ func (s *stream) read(wr *verbs.SendWR) {
 	s.untagged(out, rdmapReadRequest, 1, 0, []verbs.SGE{{MR: bytesOnly{b: b}, Length: len(b)}})
 }
 
-// bytesOnly is a region that is only looked at.
+// bytesOnly is a region that has only the method Bytes.
 type bytesOnly struct {
 	verbs.MemoryRegion
 	b []byte
@@ -89,7 +89,7 @@ type bytesOnly struct {
 
 func (r bytesOnly) Bytes() []byte { return r.b }
 
-// recv remembers where a message will be.
+// recv records a posted Receive.
 func (s *stream) recv(wr *verbs.RecvWR) {
 	if s == nil {
 		return
@@ -102,7 +102,7 @@ func (s *stream) recv(wr *verbs.RecvWR) {
 	s.recvs = append(s.recvs, append([]verbs.SGE(nil), wr.SGL...))
 }
 
-// unrecv forgets the last n Receives: the provider refused them.
+// unrecv removes the last n Receives, which the provider has refused.
 func (s *stream) unrecv(n int) {
 	if s == nil {
 		return
@@ -112,7 +112,7 @@ func (s *stream) unrecv(n int) {
 	s.recvs = s.recvs[:max(0, len(s.recvs)-n)]
 }
 
-// complete writes what a completion brought.
+// complete writes the message or the data of a completion.
 func (s *stream) complete(wc *verbs.WC) {
 	if s == nil {
 		return
@@ -120,7 +120,7 @@ func (s *stream) complete(wc *verbs.WC) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {
-	case wc.Status != verbs.StatusSuccess: // the end: nothing is received any more
+	case wc.Status != verbs.StatusSuccess: // the connection has ended
 		s.recvs, s.reads = nil, nil
 	case wc.Opcode == verbs.WCRecv && len(s.recvs) > 0:
 		op := byte(rdmapSend)
@@ -140,7 +140,7 @@ func (s *stream) complete(wc *verbs.WC) {
 	}
 }
 
-// prefix gives the first n bytes of a list.
+// prefix shortens a list to its first n bytes, in place.
 func prefix(sgl []verbs.SGE, n int) []verbs.SGE {
 	for i := range sgl {
 		sgl[i].Length = min(sgl[i].Length, n)

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Capture writes the messages of traced queue pairs as a pcapng file that stock
-// Wireshark and tshark dissect down to RPC-over-RDMA and NFS. Nothing of the
-// sort was on a wire: each queue pair gets an interface, named "device/qpN", with
-// a TCP connection of its own in raw IPv4 packets, on which the messages
-// stand as an iWARP stack would have sent them (RFC 5044, 5041, 5040), with
-// lengths, numbers, checksums and CRC in order. The listener's port is 20049.
-// Sends are written without the Solicited Event bit, because Wireshark dissects
-// RPC-over-RDMA only in plain Sends; trace events have the bit.
+// Capture writes the messages of traced queue pairs as a pcapng file, which stock Wireshark
+// and tshark dissect down to RPC-over-RDMA and NFS.
 //
-// What is seen is what passes through the traced end: messages and Writes and
-// Read requests when they are posted (so one that the provider then refuses is
-// in the file too: Event tells), messages received and data read when their
-// completion is polled. The peer's Writes and Reads happen without this end
-// and are in the file only if the peer's device is traced as well, on its own
-// interface.
+// The packets are made up. Each queue pair has an interface, named "device/qpN", with a TCP
+// connection of its own in raw IPv4 packets. The messages are written as an iWARP stack
+// would send them (RFC 5044, 5041, 5040), with valid lengths, numbers, checksums and CRCs.
+// The listener's port is 20049. Sends have no Solicited Event bit, because Wireshark
+// dissects RPC-over-RDMA only in plain Sends; trace events have the flag.
 //
-// It keeps one packet, and for each queue pair the lists of posted Receives
-// and Reads, at most 4096 of each. The payload of messages is in the file:
-// treat it as what it is.
+// The file has the messages of the traced end. Sends, Writes and Read requests are written
+// when they are posted, even if the provider then refuses them, which Events show. Received
+// messages and the data of Reads are written when their completion is polled. The peer's
+// Writes and Reads do not involve this end: they are in the file only if the peer's device
+// is traced too, on its own interface.
+//
+// A Capture holds one packet in memory, and for each queue pair the lists of posted Receives
+// and Reads, at most 4096 of each. The file has the payload of the messages, so protect it
+// as that payload.
 type Capture struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -35,9 +34,9 @@ type Capture struct {
 	buf    []byte
 }
 
-// NewCapture begins a file. snap is how many bytes of each packet are kept, 0 for
-// all; headers alone take about 80. Each packet is one Write to w; wrap it in a
-// bufio.Writer where that matters. An error of w stops the file.
+// NewCapture writes the head of a file and returns its Capture. snap is the number of bytes
+// to keep of each packet, or 0 for all; headers have about 80. Each packet is one Write to w,
+// which may be a bufio.Writer. After an error of w, nothing more is written.
 func NewCapture(w io.Writer, snap int) *Capture {
 	c := &Capture{w: w, snap: snap}
 	c.block(0x0a0d0d0a, func() {
@@ -48,7 +47,7 @@ func NewCapture(w io.Writer, snap int) *Capture {
 	return c
 }
 
-// Err is the error that stopped the file, if one did.
+// Err returns the error of w, or nil.
 func (c *Capture) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +56,7 @@ func (c *Capture) Err() error {
 
 func (c *Capture) u32(v uint32) { c.buf = binary.LittleEndian.AppendUint32(c.buf, v) }
 
-// pad fills up to four bytes.
+// pad appends zeros up to a multiple of four bytes.
 func (c *Capture) pad() {
 	for len(c.buf)%4 != 0 {
 		c.buf = append(c.buf, 0)
@@ -82,7 +81,7 @@ func (c *Capture) block(typ uint32, body func()) {
 
 const linkRawIPv4 = 228
 
-// addInterface describes a queue pair and gives its number.
+// addInterface writes the description of an interface and returns its number.
 func (c *Capture) addInterface(name string) uint32 {
 	c.block(1, func() {
 		c.u32(linkRawIPv4) // and two reserved bytes

@@ -28,7 +28,7 @@ const (
 	nullReply = "00001234 00000001 00000020 00000000 00000000 00000000 00000000 00001234 00000001 00000000 00000000 00000000 00000000"
 )
 
-// capture traces a client that writes, calls, is answered and reads.
+// capture traces a client that does a Write, a Call, gets the Reply and does a Read.
 func capture(t *testing.T, w *bytes.Buffer, snap int) {
 	t.Helper()
 	must := func(err error) {
@@ -120,8 +120,8 @@ func capture(t *testing.T, w *bytes.Buffer, snap int) {
 	must(file.Err())
 }
 
-// Wireshark's own dissectors read the file down to NFS, find every checksum and
-// CRC good and nothing malformed.
+// Wireshark dissects the file down to NFS, and reports neither a wrong checksum or CRC nor a
+// malformed packet.
 func TestCaptureInWireshark(t *testing.T) {
 	tshark := witness.Program(t, "tshark")
 	var file bytes.Buffer
@@ -164,7 +164,7 @@ client/qp1|49152|0x02||
 	}
 }
 
-// Blocks are whole and numbered rightly, with whole packets or cut ones.
+// Blocks are complete and have the right numbers, with whole packets and with shortened ones.
 func TestCaptureBlocks(t *testing.T) {
 	for _, snap := range []int{0, 100} {
 		var file bytes.Buffer
@@ -190,7 +190,7 @@ func TestCaptureBlocks(t *testing.T) {
 	}
 }
 
-// The suite runs with a capture; what cannot be written stops the file only.
+// The suite passes with a capture. A write error ends the file, and nothing else.
 func TestCaptureAcceptance(t *testing.T) {
 	full := errors.New("disk full")
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
@@ -204,7 +204,7 @@ func TestCaptureAcceptance(t *testing.T) {
 		}
 		tr := trace.New(trace.Config{Sink: func(trace.Event) {}, Capture: file})
 		n := mem.New(nil)
-		d, err := n.Open("both", &verbs.DeviceAttributes{MaxMessageSize: 4 << 20}) // what is refused is written too
+		d, err := n.Open("both", &verbs.DeviceAttributes{MaxMessageSize: 4 << 20}) // refused requests are written too
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestCaptureAcceptance(t *testing.T) {
 	})
 }
 
-// errText is what a command said when it failed.
+// errText returns the output of a command that failed.
 func errText(err error) string {
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		return err.Error() + ": " + string(exit.Stderr)

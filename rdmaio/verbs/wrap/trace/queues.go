@@ -41,7 +41,7 @@ func (cq *completionQueue) Close() error {
 type queuePair struct {
 	verbs.QueuePair
 	dev  *device
-	made atomic.Bool // QueuePair is set; the notification may come sooner
+	made atomic.Bool // QueuePair is set: the notification may come before
 	msgs *stream     // nil without a capture
 }
 
@@ -118,7 +118,8 @@ func (qp *queuePair) Disconnect() error {
 	return qp.QueuePair.Disconnect()
 }
 
-// DisconnectFor implements verbs.ReasonDisconnecter, if the provider's queue pair does.
+// DisconnectFor implements verbs.ReasonDisconnecter. It returns verbs.ErrNotSupported if the
+// wrapped queue pair does not.
 func (qp *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	d, ok := qp.QueuePair.(verbs.ReasonDisconnecter)
 	if !ok {
@@ -135,8 +136,8 @@ func (qp *queuePair) Close() error {
 	return qp.QueuePair.Close()
 }
 
-// The unwrap functions give the provider its own objects back. What is not of
-// this package goes through as it is, for the provider to refuse.
+// The unwrap functions return the provider's own objects. They return objects of other
+// packages as they are: the provider refuses them.
 
 func streamOf(qp verbs.QueuePair) *stream {
 	if w, ok := qp.(*queuePair); ok {
@@ -170,8 +171,8 @@ func unwrapList(sgl []verbs.SGE) []verbs.SGE {
 	return inner
 }
 
-// head gives the first n bytes of a list, or those before an element that the
-// provider is going to refuse.
+// head returns the first n bytes of a list, or the bytes before the first element that the
+// provider will refuse.
 func head(sgl []verbs.SGE, n int) string {
 	var b []byte
 	for _, e := range sgl {

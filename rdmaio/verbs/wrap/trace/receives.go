@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// receives are the posted Receives of a queue pair, for what their messages begin with.
+// receives holds the posted Receives of a queue pair, to find the start of their messages.
 type receives struct {
 	mu   sync.Mutex
 	sgls [][]verbs.SGE
 }
 
-// heads are those of a queue pair; nil without Config.Head.
+// receivesOf returns those of a queue pair, or nil without Config.Head.
 func (d *device) receivesOf(num uint32) *receives {
 	r, ok := d.receives.Load(num)
 	if !ok {
@@ -21,7 +21,7 @@ func (d *device) receivesOf(num uint32) *receives {
 	return r.(*receives)
 }
 
-// post remembers where a message will be.
+// post adds a Receive.
 func (r *receives) post(sgl []verbs.SGE) {
 	if r == nil {
 		return
@@ -31,7 +31,7 @@ func (r *receives) post(sgl []verbs.SGE) {
 	r.sgls = append(r.sgls, append([]verbs.SGE(nil), sgl...))
 }
 
-// refuse forgets the last n.
+// refuse removes the last n.
 func (r *receives) refuse(n int) {
 	if r == nil {
 		return
@@ -41,7 +41,8 @@ func (r *receives) refuse(n int) {
 	r.sgls = r.sgls[:max(0, len(r.sgls)-n)]
 }
 
-// complete gives the first n bytes of the message that a completion brought: Receives are used in their order.
+// complete removes the oldest Receive for its completion, and returns the first n bytes of its
+// message.
 func (r *receives) complete(wc *verbs.WC, n int) string {
 	if r == nil || wc.Opcode != verbs.WCRecv {
 		return ""

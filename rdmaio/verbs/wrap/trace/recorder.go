@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Recorder is a sink that keeps the last events.
+// Recorder is a sink that holds the last events.
 type Recorder struct {
 	limit int
 
@@ -16,12 +16,12 @@ type Recorder struct {
 	total  uint64
 }
 
-// NewRecorder makes a recorder that keeps up to limit events, at least one.
+// NewRecorder returns a recorder that holds up to limit events, at least one.
 func NewRecorder(limit int) *Recorder {
 	return &Recorder{limit: max(limit, 1)}
 }
 
-// Add is the sink.
+// Add adds an event. It is a Config.Sink.
 func (r *Recorder) Add(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,25 +34,25 @@ func (r *Recorder) Add(e Event) {
 	r.next = (r.next + 1) % len(r.events)
 }
 
-// Events gives a copy of what is kept, oldest first.
+// Events returns a copy of the events held, oldest first.
 func (r *Recorder) Events() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append(append([]Event(nil), r.events[r.next:]...), r.events[:r.next]...)
 }
 
-// Dropped tells how many older events are gone.
+// Dropped returns the number of older events that are not held any more.
 func (r *Recorder) Dropped() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.total - uint64(len(r.events))
 }
 
-// WriteTo writes what is kept, a line each, after a line about what is gone.
+// WriteTo writes a line for each event held, after a line with the number of those dropped.
 func (r *Recorder) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	if n := r.Dropped(); n > 0 {
-		k, err := fmt.Fprintf(w, "... %d earlier events not kept\n", n)
+		k, err := fmt.Fprintf(w, "... %d earlier events dropped\n", n)
 		total += int64(k)
 		if err != nil {
 			return total, err

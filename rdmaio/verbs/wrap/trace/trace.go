@@ -1,6 +1,5 @@
-// Package trace wraps a verbs device so that every call and every completion
-// becomes an Event, in the order in which they happened, for tests and for
-// people who want to see what a transport does:
+// Package trace wraps a verbs device and records every call and every completion as an
+// Event, in the order in which they happen, for tests and for debugging a transport:
 //
 //	rec := trace.NewRecorder(1000)
 //	t := trace.New(trace.Config{Sink: rec.Add})
@@ -8,13 +7,13 @@
 //	...
 //	rec.WriteTo(os.Stdout)
 //
-// A request is recorded before the provider sees it and, if the provider
-// refuses it, once more with the reason; so a post stands before everything it
-// causes. A completion is recorded when it is polled. No event has payload in it, but
-// for the first bytes of Sends if Config.Head asks for them; Capture writes a pcapng file of the messages.
+// A request is recorded before the provider gets it, so a post comes before all its effects.
+// If the provider refuses it, it is recorded again with the reason. A completion is recorded
+// when it is polled. Events have no payload, except for the first bytes of Sends if
+// Config.Head is set. A Capture writes the messages to a pcapng file.
 //
-// The wrapper keeps nothing of its own and adds no goroutine. Where it has to
-// translate objects it allocates, so it is not for measuring.
+// The wrapper adds no goroutine. It allocates to translate objects, so do not measure with
+// it.
 package trace
 
 import (
@@ -27,19 +26,20 @@ import (
 
 // Config configures a Tracer.
 type Config struct {
-	// Sink takes the events, one at a time and in order. It must not call verbs
-	// nor wait: the traced program stands still meanwhile. Required.
+	// Sink is called with each event, one at a time and in order. It is required. It must
+	// not call verbs and must not wait, because the traced program waits for it.
 	Sink func(Event)
 
-	// Now gives events their time; nil leaves it zero, for output that is the
+	// Now returns the time of an event. If nil, events have no time, and the output is the
 	// same each time.
 	Now func() time.Time
 
-	// Head is how many bytes of each Send the events keep of its posting, and of its arrival
-	// at the other end: enough for a transport's header, say. Default none.
+	// Head is the number of bytes at the start of each Send to record, when it is posted
+	// and when it is received: for example those of a transport's header. If zero, none
+	// are recorded.
 	Head int
 
-	// Capture, if not nil, gets the messages too, for Wireshark.
+	// Capture records the messages for Wireshark, if not nil.
 	Capture *Capture
 }
 
@@ -52,16 +52,15 @@ type Tracer struct {
 	seq uint64
 }
 
-// New makes a tracer.
+// New returns a tracer.
 func New(cfg Config) *Tracer { return &Tracer{cfg: cfg} }
 
-// Device wraps a device. All objects made through it are traced too, and only
-// they may be used with it.
+// Device wraps a device. Its objects are traced too, and no others can be used with it.
 func (t *Tracer) Device(inner verbs.Device) verbs.Device {
 	return &device{Device: inner, t: t, name: inner.Attributes().Name}
 }
 
-// emit gives an event its place and passes it on.
+// emit numbers an event and calls the sink.
 func (t *Tracer) emit(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// The wrapper is a provider like any other; and what it records adds up.
+// The wrapper passes the suite, and its records are consistent.
 func TestAcceptance(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		rec := trace.NewRecorder(1 << 20)
@@ -47,8 +47,8 @@ func TestAcceptance(t *testing.T) {
 	})
 }
 
-// problems checks a whole history: events in order, no completion without a
-// request, no second one.
+// problems checks a whole history: events are in order, and each completion belongs to one
+// request.
 func problems(history []trace.Event) (found []string) {
 	type queue struct {
 		qp   uint32
@@ -78,7 +78,7 @@ func problems(history []trace.Event) (found []string) {
 			} else {
 				unsure[send] += sign
 			}
-		case trace.Complete: // the opcode of a failed one means nothing: see who waits for it
+		case trace.Complete: // a failed one has no valid opcode: match the queue that waits
 			switch success := e.Status == verbs.StatusSuccess; {
 			case owed[recv] > 0 && (!success || e.WCOpcode == verbs.WCRecv):
 				owed[recv]--
@@ -94,7 +94,7 @@ func problems(history []trace.Event) (found []string) {
 	return found
 }
 
-// The checker has to notice what it is there for.
+// The checker finds each problem that it is written for.
 func TestProblemsCanary(t *testing.T) {
 	post := trace.Event{Seq: 1, Kind: trace.PostSend, QP: 1, WRID: 7, Flags: verbs.SendSignaled}
 	done := trace.Event{Seq: 2, Kind: trace.Complete, QP: 1, WRID: 7, WCOpcode: verbs.WCSend}
@@ -242,8 +242,8 @@ const wantText = `   16 server     cq2    arm        solicited only
    45 server            close-device
 `
 
-// Config.Head bytes of each Send are in its event, from all its elements, and
-// none of what is no Send or no memory.
+// The event of each Send has its first Config.Head bytes, from all its elements. Events of
+// other requests have none, and invalid elements add none.
 func TestHead(t *testing.T) {
 	for _, tc := range []struct {
 		head int
@@ -286,7 +286,7 @@ func TestHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Refused, since it is not connected; the event stands before that.
+		// Refused, as it is not connected; the event comes before the refusal.
 		qp.PostSend([]verbs.SendWR{{Opcode: tc.op, SGL: tc.sgl(mr)}})
 		events := rec.Events()
 		got := events[len(events)-2]
@@ -306,7 +306,7 @@ func TestRecorder(t *testing.T) {
 	}
 	var b strings.Builder
 	n, err := rec.WriteTo(&b)
-	want := "... 2 earlier events not kept\n" +
+	want := "... 2 earlier events dropped\n" +
 		"    3 00:00:00.000000 d                 alloc-pd\n" +
 		"    4 00:00:00.000000 d                 alloc-pd\n" +
 		"    5 00:00:00.000000 d                 alloc-pd\n"
