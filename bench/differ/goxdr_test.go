@@ -15,8 +15,7 @@ import (
 )
 
 // TestGoxdr compares with github.com/xdrpp/goxdr, over the interface files of
-// this module and, unless the test is to be short, all of the corpus that its
-// compiler takes.
+// this module and, unless the test is short, all files of the corpus that its compiler accepts.
 func TestGoxdr(t *testing.T) {
 	m := newModule(t)
 	files := []string{"../codec/dirplus.x", "../codec/envelope.x"}
@@ -61,7 +60,7 @@ func report(t *testing.T, out string) {
 }
 
 // corpusFiles are the .x files of the folder CORPUS, or of the one beside the
-// project's; none, with a word about it, where there is neither.
+// project's; none, with a log message, if there is neither.
 func corpusFiles(t *testing.T) []string {
 	t.Helper()
 	dir := os.Getenv("CORPUS")
@@ -170,10 +169,10 @@ func (m *module) add(t *testing.T, pkg, file string) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := regexp.MustCompile(`\(unsigned (argop|resop)\)`).ReplaceAllString(string(text), "(nfs_cb_opnum4 $1)")
-		m.write(t, pkg+"/told.x", sizedTypes+told)
-		if out, err := m.run(m.goxdr, "-p", "peer", "-o", peer, filepath.Join(m.dir, pkg, "told.x")); err != nil {
-			return drop("goxdr, told more", out)
+		amended := regexp.MustCompile(`\(unsigned (argop|resop)\)`).ReplaceAllString(string(text), "(nfs_cb_opnum4 $1)")
+		m.write(t, pkg+"/amended.x", sizedTypes+amended)
+		if out, err := m.run(m.goxdr, "-p", "peer", "-o", peer, filepath.Join(m.dir, pkg, "amended.x")); err != nil {
+			return drop("goxdr, with the names of C added", out)
 		}
 	}
 	if err != nil {

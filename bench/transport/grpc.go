@@ -12,7 +12,7 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// raw is a codec whose messages are slices of bytes as they are.
+// raw is a codec for messages that are byte slices.
 type raw struct{}
 
 func (raw) Name() string { return "raw" }
@@ -30,7 +30,7 @@ func (raw) Unmarshal(data []byte, v any) error {
 	if !ok {
 		return fmt.Errorf("codec raw: cannot decode to a %T, only *[]byte", v)
 	}
-	*b = append((*b)[:0], data...) // data is not the codec's to keep
+	*b = append((*b)[:0], data...) // the codec must not keep data
 	return nil
 }
 
@@ -40,7 +40,7 @@ const (
 	grpcSink    = "/" + grpcService + "/Sink"
 )
 
-// grpcMethod is a unary method as a compiler would make it.
+// grpcMethod returns a unary method, as protoc-gen-go-grpc would generate it.
 func grpcMethod(name string, answer func([]byte) []byte) grpc.MethodDesc {
 	return grpc.MethodDesc{MethodName: name, Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		var in []byte
@@ -62,7 +62,7 @@ func serveGRPC(ln net.Listener) {
 	go func() { _ = s.Serve(ln) }()
 }
 
-// dialGRPC returns what makes a call.
+// dialGRPC returns a function that makes a call.
 func dialGRPC(addr, op string, s bench.Shape) (func(int) error, *grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("passthrough:"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
@@ -83,7 +83,7 @@ func dialGRPC(addr, op string, s bench.Shape) (func(int) error, *grpc.ClientConn
 			return length(len(out), s.Size)
 		}
 		if len(out) != 4 {
-			return fmt.Errorf("an answer of %d bytes, want 4", len(out))
+			return fmt.Errorf("grpc: found an answer of %d bytes, expected 4", len(out))
 		}
 		return length(int(binary.BigEndian.Uint32(out)), s.Size)
 	}, conn, nil

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
-// idleConnections is how many stand at once.
+// idleConnections is the number of idle connections.
 const idleConnections = 200
 
-// Idle is what a connection with the default Config keeps that has answered a call and rests: bytes of
-// heap and stacks.
+// Idle is the memory of an idle connection with the default Config that has answered a call: bytes
+// of heap and stacks.
 type Idle struct {
 	Client, Server int64
 	Receives       int64 // of them in posted Receives, at either end

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// load makes calls, depth at a time, and notes how long each took. A slot is for one call at a time.
+// load makes calls, depth at a time, and records the time of each. A slot makes one call at a time.
 type load struct {
 	depth int
 	call  func(slot int) error
@@ -47,7 +47,7 @@ func (l *load) run(n int) (time.Duration, error) {
 	return time.Since(start), errors.Join(errs...)
 }
 
-// percentiles are p50 and p99 of the last run, ns.
+// percentiles returns p50 and p99 of the last run, in ns.
 func (l *load) percentiles() (p50, p99 float64) {
 	all := slices.Concat(l.took...)
 	slices.Sort(all)

@@ -8,19 +8,19 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// Payload is what net/rpc carries, by gob.
+// Payload is the message type of net/rpc, encoded by gob.
 type Payload struct{ Data []byte }
 
-// Service is the other end of net/rpc, which demands that it is exported.
+// Service is the server of net/rpc. It is exported because net/rpc requires that.
 type Service struct{}
 
-// Echo returns what it gets.
+// Echo returns its argument.
 func (Service) Echo(in, out *Payload) error {
 	out.Data = in.Data
 	return nil
 }
 
-// Sink returns how much it got.
+// Sink returns the length of its argument.
 func (Service) Sink(in *Payload, n *int) error {
 	*n = len(in.Data)
 	return nil
@@ -35,7 +35,7 @@ func serveNetRPC(ln net.Listener) error {
 	return nil
 }
 
-// dialNetRPC returns what makes a call.
+// dialNetRPC returns a function that makes a call.
 func dialNetRPC(addr, op string, s bench.Shape) (func(int) error, *rpc.Client, error) {
 	c, err := rpc.Dial("tcp", addr)
 	if err != nil {
@@ -62,7 +62,7 @@ func dialNetRPC(addr, op string, s bench.Shape) (func(int) error, *rpc.Client, e
 
 func length(got, want int) error {
 	if got != want {
-		return fmt.Errorf("%d bytes, want %d", got, want)
+		return fmt.Errorf("net/rpc: found %d bytes, expected %d", got, want)
 	}
 	return nil
 }

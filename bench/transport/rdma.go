@@ -15,11 +15,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// deep is how many credits the second listener of a server has, for the loads that need more than
-// the default. They would cost the others cache, and resting connections memory.
+// deep is the number of credits of a server's second listener, for loads that need more than the
+// default. With the other loads, they would cost cache, and with idle connections memory.
 const deep = 256
 
-// config is that of a connection for calls, so many at a time. Handlers here never wait.
+// config returns the Config of a connection for a number of concurrent calls. Handlers here never
+// wait.
 func config(depth int) *rdmaio.Config {
 	cfg := &rdmaio.Config{NonBlocking: true}
 	if depth > 32 {
@@ -28,7 +29,7 @@ func config(depth int) *rdmaio.Config {
 	return cfg
 }
 
-// client is one rdmaio connection, with a place for each call that can be outstanding.
+// client is one rdmaio connection, with a slot for each concurrent call.
 type client struct {
 	conn  *rdmaio.Conn
 	op    string
@@ -38,7 +39,7 @@ type client struct {
 	xids  atomic.Uint32
 }
 
-// dialRDMA connects, and checks that data arrives as it was.
+// dialRDMA connects, and checks that data arrives unchanged.
 func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Shape) (*client, error) {
 	conn, err := rdmaio.Dial(ctx, dev, addr, config(s.Depth))
 	if err != nil {
@@ -55,7 +56,7 @@ func dialRDMA(ctx context.Context, dev verbs.Device, addr, op string, s bench.Sh
 	return c, nil
 }
 
-// prepare makes a Call that needs but an XID.
+// prepare returns a Call that is complete except for its XID.
 func (c *client) prepare(call *rdmaio.Call) {
 	call.ReplyBuf = make([]byte, replyHead+argumentBytes)
 	switch c.op {
@@ -83,16 +84,16 @@ func (c *client) call(slot int) error {
 		want = replyHead + c.size
 	} else if len(r.Message) >= want {
 		if n := binary.BigEndian.Uint32(r.Message[replyHead:]); int(n) != c.size {
-			return fmt.Errorf("%s: %d bytes moved, want %d", c.op, n, c.size)
+			return fmt.Errorf("%s: found %d bytes moved, expected %d", c.op, n, c.size)
 		}
 	}
 	if len(r.Message) != want {
-		return fmt.Errorf("%s: a reply of %d bytes, want %d", c.op, len(r.Message), want)
+		return fmt.Errorf("%s: found a reply of %d bytes, expected %d", c.op, len(r.Message), want)
 	}
 	return nil
 }
 
-// check makes a call of the first slot and looks at what came.
+// check makes a call in the first slot and checks its result.
 func (c *client) check(ctx context.Context) error {
 	call := &c.calls[0]
 	if c.op == bench.Write {
@@ -105,7 +106,7 @@ func (c *client) check(ctx context.Context) error {
 			return err
 		}
 		if got, want := binary.BigEndian.Uint32(r.Message[replyHead:]), crc32.ChecksumIEEE(c.body); got != want {
-			return fmt.Errorf("the server received data with CRC %#x, want %#x", got, want)
+			return fmt.Errorf("the server received data with CRC %#x, expected %#x", got, want)
 		}
 		return nil
 	}
@@ -117,16 +118,16 @@ func (c *client) check(ctx context.Context) error {
 		got = call.Results[0]
 	}
 	if !bytes.Equal(got, c.body) {
-		return errors.New("other data came than was asked for")
+		return errors.New("the data read differs from the server's")
 	}
 	return nil
 }
 
-// Close checks that nothing had to be copied for want of registered memory.
+// Close closes the connection, and checks that no data was copied for lack of registered memory.
 func (c *client) Close() error {
 	var err error
 	if n := c.conn.Stats().Staged; n > 0 {
-		err = fmt.Errorf("%d bytes were staged, want none", n)
+		err = fmt.Errorf("found %d staged bytes, expected none", n)
 	}
 	return errors.Join(err, c.conn.Close())
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// The program, of which package echo has the procedure that generated code makes.
+// The program. Package echo has the procedure that goes through generated code.
 const (
 	program  = 0x20200051
-	procEcho = 1 // 128 bytes there and back
+	procEcho = 1 // 128 bytes in each direction
 	procSink = 2 // opaque<>; returns the number of bytes
 	procFill = 3 // a number of bytes; returns opaque<>
 	procSum  = 4 // opaque<>; returns its CRC
@@ -24,10 +24,10 @@ const (
 	replyHead = 24
 )
 
-// argumentBytes is how many a small call has, and its result.
+// argumentBytes is the size of the arguments of a small call, and of its results.
 const argumentBytes = 128
 
-// callHeader makes the header of a Call; the XID is its first word.
+// callHeader returns the header of a Call; the XID is its first word.
 func callHeader(prog, proc uint32) []byte {
 	b := make([]byte, callHead, callHead+argumentBytes)
 	for i, w := range []uint32{0, 0, 2, prog, 1, proc} {
@@ -36,14 +36,14 @@ func callHeader(prog, proc uint32) []byte {
 	return b
 }
 
-// handler answers Calls in the least time that it takes.
+// handler answers Calls with as little work as possible.
 type handler struct {
 	data    []byte // of procFill
 	answers sync.Pool
 	stubs   rdmaio.Handler
 }
 
-// answer is the memory of one reply.
+// answer holds the memory of one reply.
 type answer struct {
 	buf   [replyHead + argumentBytes]byte
 	items [1]xdr.Item
@@ -89,7 +89,7 @@ func (h *handler) ServeRPC(r *rdmaio.Request) {
 	r.Reply(rdmaio.Message{Inline: head, Items: items}, a.done)
 }
 
-// pattern is n bytes of which no two pages are alike.
+// pattern returns n bytes in which no two pages are equal.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

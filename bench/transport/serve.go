@@ -14,11 +14,11 @@ import (
 
 const serverEnv = "TRANSPORTBENCH_SERVER"
 
-// IsServer says whether this process was started to be the server: main is to
-// call Serve then, and nothing else.
+// IsServer reports whether this process was started as the server. Then main must call Serve, and
+// nothing else.
 func IsServer() bool { return process.Is(serverEnv) }
 
-// Serve is the server. It returns when in ends, and leaves its listeners to the end of the process.
+// Serve runs the server until in ends. It does not close its listeners: the process ends.
 func Serve(in io.Reader, out io.Writer) error {
 	addrs := map[string]string{}
 	for name, serve := range map[string]func(net.Listener) error{
@@ -50,7 +50,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return process.Answer(in, out, addrs)
 }
 
-// listener names the one for a load.
+// listener returns the name of the listener for a load.
 func listener(depth int) string {
 	if depth <= 32 {
 		return RDMATCP

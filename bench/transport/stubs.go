@@ -13,10 +13,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// echoV1 is the program whose procedure goes through generated code and rdmaio/rpc on both sides.
+// echoV1 is the program that goes through generated code and rdmaio/rpc on both sides.
 var echoV1 = oncrpc.Program{Number: echo.Program, Version: echo.Version1}
 
-// newStubs answers it.
+// newStubs returns a handler of that program.
 func newStubs() rdmaio.Handler {
 	svc := rpc.NewService(echoV1)
 	rpc.Handle(svc, echo.ProcEcho, func(_ *rpc.Request, args, res *echo.Message) error {
@@ -26,7 +26,7 @@ func newStubs() rdmaio.Handler {
 	return rpc.NewHandler(nil, svc)
 }
 
-// stubClient makes calls of it, as a caller who gives no thought to memory.
+// stubClient makes calls to it, as a caller that does not tune its memory.
 type stubClient struct {
 	conn  *rdmaio.Conn
 	calls *rpc.Client
@@ -47,7 +47,7 @@ func (c *stubClient) call(int) error {
 		return err
 	}
 	if !bytes.Equal(res.Data, c.body) {
-		return errors.New("other data came back than was sent")
+		return errors.New("the data returned differs from the data sent")
 	}
 	return nil
 }

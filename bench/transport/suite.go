@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
-// Names of what is measured besides those of package verbs.
+// Names of the systems measured, besides those of package verbs.
 const (
 	RDMATCP = "rdmatcp"
 	Stubs   = "stubs"
@@ -33,30 +33,30 @@ type Result struct {
 	Op    string // bench.Call, Write or Read
 	Shape bench.Shape
 
-	NS       float64 // wall time of the run, an operation
+	NS       float64 // wall time of the run per operation
 	Low      float64 // in the fastest round
-	P50, P99 float64 // ns that an operation took; 0 where it has no answer of its own
+	P50, P99 float64 // ns per operation; 0 if an operation has no answer of its own
 	Tail     float64 // P99 / P50
 
-	// An operation, both ends.
+	// Per operation, both ends.
 	CPU      float64 // ns; 0: unknown
-	Switches float64 // threads that went to sleep
+	Switches float64 // times that a thread went to sleep
 	Reads    float64 // system calls
 	Writes   float64
 	Mallocs  float64
 }
 
-// String is what Options.Match is compared with.
+// String returns the text that Options.Match matches.
 func (r *Result) String() string { return fmt.Sprintf("%s %s %v", r.Name, r.Op, r.Shape) }
 
-// Options say what to measure, and for how long.
+// Options selects the measurements and their duration.
 type Options struct {
 	Rounds int
 	Slice  time.Duration  // of each row in each round
 	Match  *regexp.Regexp // rows to measure, by Result.String; nil: all
 }
 
-// suite is all that is compared.
+// suite holds all cases of a comparison.
 type suite struct {
 	Options
 	server *process.Server
@@ -65,12 +65,12 @@ type suite struct {
 	closes []func() error
 }
 
-// watched is a case of which more than the time is noted.
+// watched is a case whose resource use is recorded besides its time.
 type watched struct {
 	Result
 	run  bench.Run
 	load *load // nil: there is none
-	here bool  // both ends are in this process
+	here bool  // both ends run in this process
 
 	notes []note // one a run
 }
@@ -83,7 +83,7 @@ type note struct {
 
 // Compare measures everything in the same rounds.
 func Compare(o Options) (results []Result, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // to set all up
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for the set-up
 	defer cancel()
 	srv, err := process.Start(serverEnv)
 	if err != nil {
@@ -110,16 +110,16 @@ func Compare(o Options) (results []Result, err error) {
 	}
 	for i, w := range s.cases {
 		w.NS, w.Low = figures[i].NS, figures[i].Low
-		w.summarize(w.notes[len(w.notes)-o.Rounds:]) // those before belong to the calibration
+		w.summarize(w.notes[len(w.notes)-o.Rounds:]) // earlier ones belong to the calibration
 		results = append(results, w.Result)
 	}
 	return results, nil
 }
 
-// noted makes a run that is noted.
+// noted returns a Run that records its resource use.
 func (w *watched) noted(srv *process.Server) bench.Run {
 	if w.here {
-		srv = nil // none is at work
+		srv = nil // no server takes part
 	}
 	return func(n int) (time.Duration, error) {
 		took, used, err := process.Watch(srv, w.run, n)
@@ -135,7 +135,7 @@ func (w *watched) noted(srv *process.Server) bench.Run {
 	}
 }
 
-// summarize fills in medians.
+// summarize sets the medians.
 func (w *watched) summarize(notes []note) {
 	median := func(of func(*note) float64) float64 {
 		v := make([]float64, len(notes))
@@ -170,7 +170,7 @@ var (
 	bulk   = []bench.Shape{{Size: 4 << 10, Depth: 32}, {Size: 64 << 10, Depth: 16}, {Size: 1 << 20, Depth: 1}, {Size: 1 << 20, Depth: 8}}
 )
 
-// add takes a case unless it is not wanted; dial makes its connection, and what makes a run.
+// add adds a case if Options.Match selects it. dial connects, and returns the Run.
 func (s *suite) add(name, op string, shape bench.Shape, dial func() (*watched, io.Closer, error)) error {
 	r := Result{Name: name, Op: op, Shape: shape}
 	if s.Match != nil && !s.Match.MatchString(r.String()) {
@@ -188,7 +188,7 @@ func (s *suite) add(name, op string, shape bench.Shape, dial func() (*watched, i
 	return nil
 }
 
-// calling is a case of calls.
+// calling returns the Run of a load of calls.
 func calling(depth int, call func(int) error) *watched {
 	l := newLoad(depth, call)
 	return &watched{run: l.run, load: l}
@@ -279,7 +279,7 @@ func (s *suite) openRDMATCP() error {
 	)
 }
 
-// openMem has both ends here.
+// openMem opens both ends in this process.
 func (s *suite) openMem() error {
 	net := mem.New(nil)
 	there, err := net.Open("server", nil)

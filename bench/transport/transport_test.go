@@ -51,7 +51,7 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// Each client notices a server that answers otherwise than it should.
+// Each client detects wrong answers of the server.
 func TestClientsCheck(t *testing.T) {
 	n := mem.New(nil)
 	there, err := n.Open("server", nil)
@@ -99,7 +99,7 @@ func TestClientsCheck(t *testing.T) {
 	if err := c.call(0); err != nil {
 		t.Error(err)
 	}
-	c.body = make([]byte, 2<<20) // more than the interface has
+	c.body = make([]byte, 2<<20) // more than procSink takes
 	if err := c.call(0); err == nil {
 		t.Error("a call that cannot be encoded passes")
 	}

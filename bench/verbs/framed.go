@@ -15,8 +15,7 @@ import (
 // padding (draft-williams-rdmatcp-00 §2: a segment has at most 65,535 octets).
 const maxSegment = 65500
 
-// framing is one end of a framed connection, with a place for each operation
-// that can be outstanding.
+// framing is one end of a framed connection, with a slot for each concurrent operation.
 type framing struct {
 	segments bool
 	shape    Shape
@@ -59,7 +58,7 @@ func (f *framing) send(slot int, body []byte) {
 
 var errCRC = errors.New("CRC does not match")
 
-// receive reads one frame to its place.
+// receive reads one frame to its destination.
 func (f *framing) receive() (header, error) {
 	b, err := f.r.next(headerSize)
 	if err != nil {
@@ -89,7 +88,7 @@ func (f *framing) receive() (header, error) {
 	return h, nil
 }
 
-// serveFramed answers each payload: a message with itself, bulk with nothing.
+// serveFramed answers each message with the same message, and bulk data with an empty one.
 func serveFramed(conn net.Conn, k kind, s Shape) error {
 	f := newFraming(conn, k, s)
 	answer := func(slot int) {
@@ -109,7 +108,7 @@ func serveFramed(conn net.Conn, k kind, s Shape) error {
 		case k == kindFramedGo:
 			go func() {
 				answer(int(h.slot))
-				f.w.flush(true) // the reader meets the error too
+				f.w.flush(true) // the reader gets the error too
 			}()
 		default:
 			answer(int(h.slot))
@@ -128,7 +127,7 @@ type FramedClient struct {
 	conn net.Conn
 	body []byte
 	done []chan struct{} // by slot; closed at the end
-	err  error           // why; set before
+	err  error           // the reason; set before done is closed
 }
 
 // DialFramed connects to ServeTCP; the name is Framed, FramedGo or Segments.
@@ -146,8 +145,7 @@ func DialFramed(addr, name string, s Shape) (*FramedClient, error) {
 	return c, nil
 }
 
-// read runs until the connection ends; it takes all calls with it, those that
-// wait and those to come.
+// read reads answers until the connection ends. Then calls in progress and later calls fail.
 func (c *FramedClient) read() {
 	defer c.conn.Close()
 	for {
@@ -165,7 +163,7 @@ func (c *FramedClient) read() {
 	}
 }
 
-// Call makes the one call that a slot, of Shape.Depth, can have outstanding.
+// Call makes a call in a slot. There are Shape.Depth slots, and each has one call at a time.
 func (c *FramedClient) Call(slot int) error {
 	c.send(slot, c.body)
 	if err := c.w.flush(c.shape.Depth > 1 && c.shape.Size <= small); err != nil {
@@ -177,7 +175,7 @@ func (c *FramedClient) Call(slot int) error {
 	return nil
 }
 
-// Close ends the connection, and calls in progress with it.
+// Close closes the connection. Calls in progress fail.
 func (c *FramedClient) Close() error { return c.conn.Close() }
 
 // run makes n calls, Depth at a time.

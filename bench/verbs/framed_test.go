@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ends connects a client's half to a server that is only fed, not run.
+// ends returns the two halves of a connection whose server reads and never runs.
 func ends(t *testing.T, k kind, s Shape) (from, to *framing) {
 	a, b := net.Pipe()
 	t.Cleanup(func() { a.Close(); b.Close() })
@@ -94,8 +94,8 @@ func TestRefusedGreetings(t *testing.T) {
 		greeting []byte
 		want     string
 	}{
-		{Shape{1, 1}.append([]byte{'x'}), "greeting of kind 0x78"},
-		{Shape{0, 1}.append([]byte{'e'}), "shape 0 B x 1: want 1 to"},
+		{Shape{1, 1}.append([]byte{'x'}), "found a greeting of unknown kind 0x78"},
+		{Shape{0, 1}.append([]byte{'e'}), "shape 0 B x 1: expected 1 to"},
 		{Shape{1, 1 << 20}.append([]byte{'f'}), "depth 1 to"},
 		{Shape{maxSize, maxDepth}.append([]byte{'f'}), "octets in all"},
 		{[]byte{'e', 0}, io.ErrUnexpectedEOF.Error()},
@@ -108,7 +108,7 @@ func TestRefusedGreetings(t *testing.T) {
 	}
 }
 
-// Calls that wait, and those that come later, fail when the peer goes away.
+// Calls in progress and later calls fail when the peer disconnects.
 func TestBrokenConnection(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

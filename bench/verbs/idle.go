@@ -7,18 +7,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 )
 
-// idleConnections is how many stand at once: two descriptors each would be too
-// many for some systems if there were more.
+// idleConnections is the number of idle connections. Each takes two descriptors, and some systems
+// limit those.
 const idleConnections = 400
 
-// Idle is what a connection costs that has answered a call and rests: bytes of
-// heap and stacks at either end, Receives and queues of the benchmark included.
+// Idle is the memory of an idle connection that has answered a call: bytes of heap and stacks at
+// each end, with the Receives and queues of the benchmark.
 type Idle struct {
 	Name           string
 	Client, Server int64
 }
 
-// IdleMemory measures each networked provider.
+// IdleMemory measures the idle connections of each networked provider.
 func IdleMemory() (results []Idle, err error) {
 	srv, err := process.Start(serverEnv)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A provider that runs over IP takes part by a line in networked: client and
-// server each open a device of it, and listen and dial on 127.0.0.1.
+// provider is a provider over IP. To measure another one, add a line to networked: client and
+// server each open a device, and connect over 127.0.0.1.
 type provider struct {
 	name string
 	open func() (rdma.Device, error)

@@ -12,8 +12,8 @@ import (
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// messages is how many Receives each end has posted: one more than the client
-// has Sends unanswered.
+// messages is the number of Receives that each end posts: one more than the client has unanswered
+// Sends.
 func (s Shape) messages() int { return s.Depth + 1 }
 
 // messageSize is the length of a Send.
@@ -25,13 +25,13 @@ type endpoint struct {
 	cq       rdma.CompletionQueue
 	qp       rdma.QueuePair
 	data     rdma.MemoryRegion // Shape.Size times Shape.Depth
-	messages rdma.MemoryRegion // a place for each Receive, and one to send from
+	messages rdma.MemoryRegion // a slot for each Receive, and one to send from
 	places   int               // of Receives
 	wcs      [32]rdma.WC
 }
 
-// newEndpoint makes an end with its Receives posted. Where it fails it leaves
-// objects behind: what could not be measured is the end of the program.
+// newEndpoint returns an end with its Receives posted. If it fails it leaks objects: the program
+// ends then.
 func newEndpoint(dev rdma.Device, s Shape, access rdma.Access, notify func()) (*endpoint, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func newEndpoint(dev rdma.Device, s Shape, access rdma.Access, notify func()) (*
 	return &e, nil
 }
 
-// receive posts the Receive whose place is i.
+// receive posts the Receive of slot i.
 func (e *endpoint) receive(i int) error {
 	sgl := [1]rdma.SGE{{MR: e.messages, Offset: i * messageSize, Length: messageSize}}
 	wr := [1]rdma.RecvWR{{WRID: uint64(i), SGL: sgl[:]}}
@@ -71,7 +71,7 @@ func (e *endpoint) receive(i int) error {
 	return err
 }
 
-// send posts a Send from place i.
+// send posts a Send from slot i.
 func (e *endpoint) send(i int) error {
 	sgl := [1]rdma.SGE{{MR: e.messages, Offset: i * messageSize, Length: messageSize}}
 	wr := [1]rdma.SendWR{{WRID: uint64(i), Opcode: rdma.Send, Flags: rdma.SendSignaled, SGL: sgl[:]}}
@@ -83,11 +83,11 @@ func (e *endpoint) close() error {
 	return errors.Join(e.qp.Close(), e.data.Deregister(), e.messages.Deregister(), e.cq.Close(), e.pd.Close())
 }
 
-// providerServer answers each Send with itself, on whatever goroutine the
-// provider reports it. Its memory is the peer's to write and read.
+// providerServer answers each Send with the same message, on the goroutine of the provider's
+// notification. The peer may write and read its memory.
 type providerServer struct {
 	*endpoint
-	events atomic.Int64 // notifications not yet looked after
+	events atomic.Int64 // notifications not yet processed
 }
 
 // acceptProvider serves connections until the listener is closed.
@@ -103,7 +103,7 @@ func acceptProvider(ctx context.Context, dev rdma.Device, ln rdma.Listener) {
 	}
 }
 
-// serveProvider accepts a connection. Its end lasts as long as the process.
+// serveProvider accepts a connection, which is never closed.
 func serveProvider(ctx context.Context, dev rdma.Device, req rdma.ConnRequest) (*providerServer, error) {
 	s, err := parseShape(req.PrivateData())
 	if err != nil {
@@ -123,10 +123,10 @@ func serveProvider(ctx context.Context, dev rdma.Device, req rdma.ConnRequest) (
 	return &p, err
 }
 
-// notify runs the loop of verbs.CompletionQueue, one of it at a time.
+// notify runs the polling loop of verbs.CompletionQueue, once at a time.
 func (p *providerServer) notify() {
 	if p.events.Add(1) > 1 {
-		return // whoever looks has another look
+		return // the running loop polls again
 	}
 	for seen := int64(1); seen > 0; seen = p.events.Add(-seen) {
 		for armed := false; ; {
@@ -144,8 +144,8 @@ func (p *providerServer) notify() {
 	}
 }
 
-// complete does what follows from a completion. Where it goes wrong the
-// connection is broken, which the client reports.
+// complete handles a completion. If posting fails the connection is broken, which the client
+// reports.
 func (p *providerServer) complete(wc rdma.WC) {
 	switch {
 	case wc.Status != rdma.StatusSuccess:
@@ -156,7 +156,7 @@ func (p *providerServer) complete(wc rdma.WC) {
 	}
 }
 
-// providerClient is the end that measures.
+// providerClient is the client, which measures.
 type providerClient struct {
 	*endpoint
 	shape  Shape
@@ -176,7 +176,7 @@ func dialProvider(ctx context.Context, dev rdma.Device, addr string, s Shape) (*
 		return nil, err
 	}
 	if len(info.PrivateData) != 12 {
-		return nil, fmt.Errorf("%d octets of private data, want key and address: 12", len(info.PrivateData))
+		return nil, fmt.Errorf("found %d octets of private data, expected 12: key and address", len(info.PrivateData))
 	}
 	return &providerClient{
 		endpoint: e, shape: s, signal: signal,
@@ -184,7 +184,7 @@ func dialProvider(ctx context.Context, dev rdma.Device, addr string, s Shape) (*
 	}, nil
 }
 
-// wait returns at least one completion, all of them successful.
+// wait returns at least one completion; it returns an error if one failed.
 func (c *providerClient) wait() ([]rdma.WC, error) {
 	for armed := false; ; {
 		n, err := c.cq.Poll(c.wcs[:])
@@ -211,7 +211,7 @@ func (c *providerClient) wait() ([]rdma.WC, error) {
 	}
 }
 
-// call sends a message, and waits for its completion and for the answer.
+// call sends a message, and waits for its completion and the answer.
 func (c *providerClient) call() error {
 	if err := c.send(c.places); err != nil {
 		return err
@@ -237,8 +237,8 @@ func (c *providerClient) call() error {
 // calls keeps Depth calls outstanding until n were answered.
 func (c *providerClient) calls(n int) (time.Duration, error) {
 	start := time.Now()
-	for sent, told, answered := 0, 0, 0; answered < n || told < n; {
-		for ; sent < n && sent-min(answered, told) < c.shape.Depth; sent++ {
+	for sent, completed, answered := 0, 0, 0; answered < n || completed < n; {
+		for ; sent < n && sent-min(answered, completed) < c.shape.Depth; sent++ {
 			if err := c.send(c.places); err != nil {
 				return 0, err
 			}
@@ -249,7 +249,7 @@ func (c *providerClient) calls(n int) (time.Duration, error) {
 		}
 		for _, wc := range wcs {
 			if wc.Opcode != rdma.WCRecv {
-				told++
+				completed++
 				continue
 			}
 			answered++
@@ -286,8 +286,8 @@ func (c *providerClient) bulk(op rdma.Opcode) Run {
 	}
 }
 
-// access posts one Write or Read between the same places of both ends.
-// Completions come in order, so the next place in turn is free.
+// access posts one Write or Read between the same slots of both ends. Completions come in order, so
+// the next slot in turn is free.
 func (c *providerClient) access(op rdma.Opcode, place int) error {
 	offset := place * c.shape.Size
 	sgl := [1]rdma.SGE{{MR: c.data, Offset: offset, Length: c.shape.Size}}

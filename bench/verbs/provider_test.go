@@ -9,7 +9,7 @@ import (
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What is measured moves all octets of all places.
+// Each operation moves all octets of all slots.
 func TestBulkMoves(t *testing.T) {
 	ctx := context.Background()
 	net := mem.New(nil)

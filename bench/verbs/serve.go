@@ -13,11 +13,11 @@ import (
 
 const serverEnv = "VERBSBENCH_SERVER"
 
-// IsServer says whether this process was started to be the server: main is to
-// call Serve then, and nothing else.
+// IsServer reports whether this process was started as the server. Then main must call Serve, and
+// nothing else.
 func IsServer() bool { return process.Is(serverEnv) }
 
-// Serve is the server. It returns when in ends.
+// Serve runs the server until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -44,7 +44,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return process.Answer(in, out, addrs)
 }
 
-// ServeTCP serves what Dial connects, until the listener is closed.
+// ServeTCP serves TCP connections until the listener is closed.
 func ServeTCP(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
@@ -60,7 +60,7 @@ func ServeTCP(ln net.Listener) {
 	}
 }
 
-// serveTCP does what the greeting asks for, until the client hangs up (io.EOF).
+// serveTCP serves a connection of the kind in its greeting, until the client closes it (io.EOF).
 func serveTCP(conn net.Conn) error {
 	var b [greetingSize]byte
 	if _, err := io.ReadFull(conn, b[:]); err != nil {
@@ -79,6 +79,6 @@ func serveTCP(conn net.Conn) error {
 	case kindFramed, kindFramedGo, kindSegments:
 		return serveFramed(conn, k, s)
 	default:
-		return fmt.Errorf("greeting of kind %#x", byte(k))
+		return fmt.Errorf("found a greeting of unknown kind %#x", byte(k))
 	}
 }

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// Shape is a load: how many octets an operation moves, and how many operations
-// are outstanding.
+// Shape is a load: the octets that an operation moves, and the number of concurrent operations.
 type Shape struct{ Size, Depth int }
 
-// String is "64 KiB x 16".
+// String returns the shape in the form "64 KiB x 16".
 func (s Shape) String() string {
 	switch {
 	case s.Size >= 1<<20 && s.Size%(1<<20) == 0:
@@ -20,17 +19,17 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%d B x %d", s.Size, s.Depth)
 }
 
-// Limits of what a server makes room for at a client's word.
+// Limits of the memory that a server allocates for a client.
 const (
 	maxSize  = 16 << 20
 	maxDepth = 1 << 10
 	maxRoom  = 64 << 20
 )
 
-// check refuses a shape without sense or beyond the limits.
+// check returns an error for a shape that is not positive or beyond the limits.
 func (s Shape) check() error {
 	if s.Size < 1 || s.Size > maxSize || s.Depth < 1 || s.Depth > maxDepth || s.Size*s.Depth > maxRoom {
-		return fmt.Errorf("shape %v: want 1 to %d octets, depth 1 to %d, %d octets in all", s, maxSize, maxDepth, maxRoom)
+		return fmt.Errorf("shape %v: expected 1 to %d octets, depth 1 to %d, at most %d octets in all", s, maxSize, maxDepth, maxRoom)
 	}
 	return nil
 }
@@ -45,18 +44,18 @@ func (s Shape) append(b []byte) []byte {
 
 func parseShape(b []byte) (Shape, error) {
 	if len(b) < shapeSize {
-		return Shape{}, fmt.Errorf("%d octets, a shape has %d", len(b), shapeSize)
+		return Shape{}, fmt.Errorf("found %d octets, expected the %d of a shape", len(b), shapeSize)
 	}
 	s := Shape{int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:]))}
 	return s, s.check()
 }
 
-// kind is what a TCP connection is used for: the first octet of its greeting,
-// which a Shape follows.
+// kind is the purpose of a TCP connection. It is the first octet of the greeting; a Shape follows
+// it.
 type kind byte
 
 const (
-	kindEcho     kind = 'e' // Size octets there and back
+	kindEcho     kind = 'e' // Size octets in each direction
 	kindSink     kind = 's' // runs of 8 octets n, n octets, and one back
 	kindFramed   kind = 'f'
 	kindFramedGo kind = 'g'

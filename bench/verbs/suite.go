@@ -14,10 +14,10 @@ import (
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Run does n operations and returns how long they took.
+// Run does n operations and returns the time that they took.
 type Run = func(n int) (time.Duration, error)
 
-// Names of what is measured besides the networked providers.
+// Names of the systems measured, besides the networked providers.
 const (
 	TCP      = "tcp"
 	Framed   = "framed"
@@ -28,24 +28,24 @@ const (
 
 // Operations.
 const (
-	Call  = "call"  // there and back; of one outstanding p50, of more the mean
+	Call  = "call"  // round trip: p50 if there is one at a time, else the mean
 	Write = "write" // from client to server
 	Read  = "read"  // from server to client
 )
 
 // Result is one row of figures.
 type Result struct {
-	Name  string // TCP and so on, or a provider's
+	Name  string // a name above, or a provider's
 	Op    string
 	Shape Shape
 
-	NS       float64 // an operation, median of the rounds
-	Low      float64 // an operation in the fastest round
-	CPU      float64 // ns an operation, both ends, median of the rounds; 0: unknown
+	NS       float64 // per operation, median of the rounds
+	Low      float64 // per operation in the fastest round
+	CPU      float64 // ns per operation, both ends, median of the rounds; 0: unknown
 	InMemory bool    // both ends in one process
 }
 
-// A suite is all that is compared.
+// suite holds all cases of a comparison.
 type suite struct {
 	server *process.Server
 	ctx    context.Context
@@ -53,7 +53,7 @@ type suite struct {
 	closes []func() error
 }
 
-// timed is a case whose processor time is taken along.
+// timed is a case whose processor time is recorded besides its time.
 type timed struct {
 	Result
 	run Run
@@ -88,7 +88,7 @@ func Compare(rounds int, slice time.Duration) (results []Result, err error) {
 	}
 	for i, t := range s.cases {
 		t.NS, t.Low = figures[i].NS, figures[i].Low
-		last := t.cpu[len(t.cpu)-rounds:] // those before belong to the calibration
+		last := t.cpu[len(t.cpu)-rounds:] // earlier ones belong to the calibration
 		slices.Sort(last)
 		t.CPU = last[len(last)/2]
 		results = append(results, t.Result)
@@ -96,15 +96,15 @@ func Compare(rounds int, slice time.Duration) (results []Result, err error) {
 	return results, nil
 }
 
-// setUp bounds the setting up of connections; a broken one ends the rest.
+// setUp is the time limit for the set-up of connections.
 func setUp() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), time.Minute)
 }
 
-// withCPU notes the processor time of each run, an operation.
+// withCPU returns a Run that records the processor time per operation.
 func (t *timed) withCPU(srv *process.Server) Run {
 	if t.InMemory {
-		srv = nil // none is at work
+		srv = nil // no server takes part
 	}
 	return func(n int) (time.Duration, error) {
 		took, used, err := process.Watch(srv, t.run, n)
@@ -127,7 +127,7 @@ var (
 	bulk   = []Shape{{64 << 10, 16}, {1 << 20, 1}, {1 << 20, 8}}
 )
 
-// open makes all connections and the cases over them.
+// open opens all connections and adds the cases over them.
 func (s *suite) open() error {
 	tcp := s.server.Addrs["tcp"]
 	run, conn, err := DialTCP(tcp, Call, single)
@@ -184,7 +184,7 @@ func (s *suite) openFramed(name, op string, shapes ...Shape) error {
 	return nil
 }
 
-// openMem has both ends here. Its devices are left to the end of the process.
+// openMem opens both ends in this process. It does not close its devices: the process ends.
 func (s *suite) openMem() error {
 	net := mem.New(nil)
 	there, err := net.Open("server", nil)

@@ -21,8 +21,8 @@ func greet(addr string, k kind, s Shape) (net.Conn, error) {
 	return conn, nil
 }
 
-// DialTCP connects to ServeTCP, for the operation Call, one at a time, or Write, with as much outstanding as
-// the sockets take.
+// DialTCP connects to ServeTCP, for the operation Call, one at a time, or Write, with as much
+// outstanding as the sockets take.
 func DialTCP(addr, op string, s Shape) (Run, io.Closer, error) {
 	k, run := kindEcho, pingPong
 	if op == Write {
@@ -47,8 +47,8 @@ func pingPong(conn net.Conn, s Shape) Run {
 	})
 }
 
-// Latencies makes a Run of one operation at a time. Its time is n times the
-// median of them, so that what is reported per operation is p50.
+// Latencies returns a Run of one operation at a time. Its time is n times their median, so that the
+// time reported per operation is p50.
 func Latencies(op func() error) Run {
 	return func(n int) (time.Duration, error) {
 		took := make([]time.Duration, n)
@@ -100,8 +100,7 @@ func serveEcho(conn net.Conn, s Shape) error {
 	}
 }
 
-// serveSink is the other end of stream. It reads as much at a time as comes,
-// into the same room as the others have.
+// serveSink is the other end of stream. It reads into as much memory as the other cases have.
 func serveSink(conn net.Conn, s Shape) error {
 	b := make([]byte, s.Size)
 	for {

@@ -12,9 +12,9 @@ import (
 // draft-williams-rdmatcp-00 §2.
 const headerSize = 32
 
-// header is what a frame says: a part of a payload, and where it belongs.
+// header is the header of a frame: a part of a payload, and its destination.
 type header struct {
-	slot   uint32 // which of the outstanding operations
+	slot   uint32 // the operation's
 	length uint32 // octets that follow
 	offset uint32 // of the first of them in the payload
 	last   bool   // the payload is complete
@@ -48,7 +48,7 @@ type reader struct {
 	start, end int
 }
 
-// newReader chooses the buffer: many small frames in one read, but little of a
+// newReader chooses the size of the buffer: it takes many small frames in one read, but little of a
 // large payload, which would have to be copied.
 func newReader(conn net.Conn, s Shape) *reader {
 	n := 64 << 10
@@ -83,12 +83,12 @@ func (r *reader) into(p []byte) error {
 	return err
 }
 
-// small is the longest payload that is copied next to its header: cheaper than
-// an element of its own for writev.
+// small is the longest payload that is copied after its header, which is cheaper than an element of
+// its own for writev.
 const small = 4 << 10
 
-// writer sends what several goroutines queue; whoever finds nobody writing
-// writes all of it at once.
+// writer sends the frames that several goroutines queue. A goroutine that finds no other one
+// writing writes all queued frames at once.
 type writer struct {
 	conn net.Conn
 
@@ -98,8 +98,8 @@ type writer struct {
 	err           error
 }
 
-// batch is what one writev sends: octets of its own, and among them, at each
-// break, those of somebody else.
+// batch is the data of one writev: octets of its own and, at each break between them, those of a
+// caller.
 type batch struct {
 	own    []byte
 	breaks []part
@@ -132,15 +132,15 @@ func (b *batch) write(conn net.Conn) error {
 	return err
 }
 
-// queue runs add under the lock: frames of one call stay together.
+// queue runs add under the lock, so that the frames of one call stay together.
 func (w *writer) queue(add func(*batch)) {
 	w.mu.Lock()
 	add(&w.queued)
 	w.mu.Unlock()
 }
 
-// flush sends what is queued, unless somebody is about to. With yield it lets
-// others queue theirs first.
+// flush sends the queued frames, unless another goroutine is writing. With yield it lets others
+// queue theirs first.
 func (w *writer) flush(yield bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +163,7 @@ func (w *writer) flush(yield bool) error {
 	}
 	w.busy = false
 	if w.err != nil {
-		w.conn.Close() // the reader tells those whose frames were queued
+		w.conn.Close() // so that the reader fails the calls whose frames were queued
 	}
 	return w.err
 }

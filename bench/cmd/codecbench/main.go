@@ -1,14 +1,13 @@
-// Codecbench times XDR codecs against each other and against the hand-written
-// limit, interleaved in one process, and prints the ratios with their targets.
+// Command codecbench times XDR codecs against each other and against the hand-written limit,
+// interleaved in one process, and prints the ratios with their targets.
 //
 //	go run ./cmd/codecbench [-short] [-rounds n] [-message a,b,d] [-json]
 //
-// The times are medians and only give the scale; the ratios are the result. The
-// slices are short and the rounds many, so that on a busy machine a slice is
-// either left alone or plainly interrupted, and the median one is left alone.
-// Where even that does not hold, "at best", the ratio of the fastest rounds, is
-// steadier, but it leaves out garbage collection. No time or ratio makes it fail: exit status 1 means that something could not be
-// measured, 2 that the command line was wrong.
+// The times are medians and only give the scale; the ratios are the result. There are many rounds
+// of short slices, so that on a busy machine most slices are undisturbed, and with them the median.
+// On a very busy machine "at best", the ratio of the fastest rounds, is steadier, but it leaves out
+// garbage collection. No time or ratio makes the command fail: exit status 1 means that something
+// could not be measured, 2 a usage error.
 package main
 
 import (
@@ -50,7 +49,7 @@ func main() {
 		o.messages = strings.Split(messages, ",")
 	}
 	if o.rounds < 5 || o.slice <= 0 || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "codecbench: want at least 5 rounds, a positive slice and no arguments")
+		fmt.Fprintln(os.Stderr, "codecbench: expected at least 5 rounds, a positive slice and no arguments")
 		os.Exit(2)
 	}
 	if err := run(os.Stdout, os.Stderr, o); err != nil {
@@ -89,7 +88,7 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 		r.add(m, rows)
 	}
 	if len(r.Rows) == 0 {
-		return fmt.Errorf("no message is called %s", strings.Join(o.messages, " or "))
+		return fmt.Errorf("there is no message %s", strings.Join(o.messages, " or "))
 	}
 	r.finish()
 	if o.json {
@@ -98,8 +97,8 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 	return r.writeTable(stdout)
 }
 
-// measureMessage times everything that can be done with m, all of it in the same
-// rounds, for targets compare operations too. The rows come by operation.
+// measureMessage times all operations on m in the same rounds, because targets compare operations
+// too. It returns the rows by operation.
 func measureMessage(m codec.Message, outside []*codec.Outside, o options) ([]row, error) {
 	codecs, err := codec.All(m)
 	if err != nil {

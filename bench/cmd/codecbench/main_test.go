@@ -40,7 +40,7 @@ func TestJSON(t *testing.T) {
 func TestUnknownMessage(t *testing.T) {
 	var out, errs bytes.Buffer
 	err := run(&out, &errs, options{rounds: 5, slice: time.Millisecond, messages: []string{"z"}})
-	if err == nil || !strings.Contains(err.Error(), "no message is called z") {
+	if err == nil || !strings.Contains(err.Error(), "there is no message z") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
 )
 
-// A row is one codec doing one operation on one message.
+// row holds the figures of one codec, operation and message.
 type row struct {
 	Message string     `json:"message"`
 	Op      string     `json:"op"`
@@ -19,7 +19,7 @@ type row struct {
 	Low     float64    `json:"low_ns"`
 	High    float64    `json:"high_ns"`
 	Allocs  float64    `json:"allocs"`
-	Outside bool       `json:"outside,omitempty"` // another process: its allocations are not seen
+	Outside bool       `json:"outside,omitempty"` // another process: its allocations are unknown
 
 	// Ratio is to hand doing the same, of a check or a copying decode to
 	// hand's decode, and to generated code for messages that are not written by
@@ -49,7 +49,7 @@ func (r *report) add(m codec.Message, rows []row) {
 	r.Rows = append(r.Rows, rows...)
 }
 
-// find returns the first codec with role, nil if there is none.
+// find returns the first codec with a role, or nil.
 func (r *report) find(message, op string, role codec.Role) *row {
 	for i := range r.Rows {
 		if x := &r.Rows[i]; x.Message == message && x.Op == op && x.Role == role {
@@ -95,7 +95,7 @@ func (r *report) finish() {
 	}
 }
 
-// base returns the row that x is compared with, nil if there is none.
+// base returns the row that x is compared with, or nil.
 func (r *report) base(x *row, of string) *row {
 	switch of {
 	case ofHand:
@@ -107,7 +107,7 @@ func (r *report) base(x *row, of string) *row {
 	}
 	op := x.Op
 	if op == codec.OpFresh {
-		op = codec.OpDecode // reuse is what ours is for, a fresh value what C's users do
+		op = codec.OpDecode // generated code is made for reused values, C's users decode fresh ones
 	}
 	if ours := r.find(x.Message, op, codec.Generated); ours != nil {
 		return ours
@@ -150,7 +150,7 @@ func (x *row) target() string {
 	return fmt.Sprintf("%s: %.2f, %s", x.Target, x.Bound, verdict)
 }
 
-// number prints nanoseconds with about three digits.
+// number returns nanoseconds with about three digits.
 func number(ns float64) string {
 	if ns < 100 {
 		return fmt.Sprintf("%.1f", ns)

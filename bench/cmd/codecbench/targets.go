@@ -6,11 +6,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec"
 )
 
-// A target bounds a ratio. What it is a ratio of depends on the row: see ratio.
+// target is a bound of a ratio. Its denominator depends on the row: see ratio.
 type target struct {
 	Limit float64 `json:"limit"`
 	Least bool    `json:"least"` // the ratio must be at least Limit, not at most
-	Of    string  `json:"of"`    // what the ratio is to
+	Of    string  `json:"of"`    // the denominator of the ratio
 }
 
 func (t target) String() string {
@@ -28,7 +28,7 @@ func (t target) met(ratio float64) bool {
 	return ratio <= t.Limit
 }
 
-// What a ratio may be to.
+// The denominators of ratios.
 const (
 	ofHand   = "hand"        // hand, the same operation
 	ofDecode = "hand decode" // hand's decode into reused values
@@ -62,8 +62,8 @@ func generatedTarget(message, op string) (target, bool) {
 	return target{}, false
 }
 
-// peerTarget returns how many times ours a peer should take: the C codec by
-// message, as far as targets are set, every Go peer as the best one should.
+// peerTarget returns the factor by which a peer should be slower than generated code: for the C
+// codec by message, if there is a target, and for every Go peer the same as for the best one.
 func peerTarget(name, message, op string) (target, bool) {
 	if message[0] == 'c' {
 		return target{}, false

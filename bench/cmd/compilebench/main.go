@@ -1,14 +1,12 @@
-// Compilebench times the compiler as a whole process on RFC 1813's XDR beside
-// its peers, in interleaved rounds, and prints wall and processor time with the
-// target.
+// Command compilebench times the compiler and its peers, as whole processes, on the XDR of RFC
+// 1813, in interleaved rounds. It prints wall and processor time with the target.
 //
 //	go run ./cmd/compilebench [-rounds n] [-file x] [-json]
 //
-// The document is RFC 1813's text in CORPUS/ietf (without the variable, where the
-// tests look for it); -file takes another interface file. Peers that are not
-// installed are left out, and a line on standard error says so. No time makes it
-// fail: exit status 1 means that something could not be measured, 2
-// that the command line was wrong.
+// The document is RFC 1813's text in CORPUS/ietf (without the variable, where the tests look for
+// it); -file takes another interface file. Peers that are not installed are left out, and a line on
+// standard error says so. No time makes it fail: exit status 1 means that something could not be
+// measured, 2 a usage error.
 package main
 
 import (
@@ -36,7 +34,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if o.rounds < 5 || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "compilebench: want at least 5 rounds and no arguments")
+		fmt.Fprintln(os.Stderr, "compilebench: expected at least 5 rounds and no arguments")
 		os.Exit(2)
 	}
 	if err := run(os.Stdout, os.Stderr, o); err != nil {
@@ -79,7 +77,7 @@ func run(stdout, stderr io.Writer, o options) (err error) {
 			}})
 		}
 	}
-	results, err := measure.Interleaved(cases, o.rounds, time.Nanosecond) // one run a round
+	results, err := measure.Interleaved(cases, o.rounds, time.Nanosecond) // one run per round
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// An interface file that every peer reads goes through all tools, those on PATH
-// included; the first row is the measure of the others.
+// An interface file that every peer reads goes through all tools, including those on PATH. Ratios
+// are to the first row.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")

@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/measure"
 )
 
-// targetMS is what the first tool, xdrgen gen, may take of wall time where
-// nothing else runs, with the formatting of what it writes.
+// targetMS is the target for the wall time of xdrgen gen, the first tool, on an idle machine.
+// Formatting of the output is included.
 const targetMS = 100
 
-// row is one tool. Times are milliseconds.
+// row holds the figures of one tool. Times are in milliseconds.
 type row struct {
 	Tool  string  `json:"tool"`
 	Wall  float64 `json:"wall_ms"` // median
@@ -62,7 +62,7 @@ func (r *report) writeTable(out io.Writer) error {
 	return w.Flush()
 }
 
-// target says whether the first row meets its target.
+// target returns whether the first row meets its target, as text.
 func target(i int, x row) string {
 	switch {
 	case i > 0:

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// tool is a compiler as it is called: one process, or several that make what
-// another makes in one.
+// tool is a compiler: one process, or several processes whose output corresponds to that of one of
+// another tool.
 type tool struct {
 	Name  string
-	Lacks string // of what xdrgen gen writes
+	Lacks string // parts of the output of xdrgen gen that it does not write
 	calls [][]string
 	out   string // the folder that it writes to
 }
@@ -43,7 +43,7 @@ func (t *tool) run() (wall, cpu time.Duration, err error) {
 	return wall, cpu, nil
 }
 
-// lines counts what the tool wrote in its last run.
+// lines returns the number of lines that the tool wrote in its last run.
 func (t *tool) lines() (int, error) {
 	entries, err := os.ReadDir(t.out)
 	n := 0
@@ -57,8 +57,8 @@ func (t *tool) lines() (int, error) {
 	return n, err
 }
 
-// tools are those that are there and take the file; of the others, stderr is
-// told why not.
+// tools returns the tools that are installed and accept the file. It writes the reason for each of
+// the others to stderr.
 func (w *workshop) tools(file string, stderr io.Writer) []*tool {
 	all := []*tool{
 		w.tool("xdrgen gen", "", w.xdrgen, "gen -package nfs3 -o OUT FILE"),

@@ -37,9 +37,9 @@ func command(dir, name string, args ...string) error {
 	return nil
 }
 
-// subject is the file to compile: a copy of the one given, else what RFC 1813
-// has, with the errata that xdrgen's own tests use. In both C's names of types
-// are replaced by XDR's, which not every peer reads without.
+// subject writes the file to compile: a copy of the file given, else the XDR of RFC 1813 with the
+// errata of xdrgen's own tests. It replaces the names of C's types by XDR's, because not every peer
+// knows the former.
 func (w *workshop) subject(given string) (string, error) {
 	file := filepath.Join(w.dir, "nfs3.x")
 	if given != "" {
@@ -79,7 +79,7 @@ func (w *workshop) subject(given string) (string, error) {
 	)
 }
 
-// corpus is the folder of documents: a relative one counts from the main module.
+// corpus returns the folder of documents. A relative path starts at the main module.
 func (w *workshop) corpus() string {
 	dir := os.Getenv("CORPUS")
 	if dir == "" {

@@ -1,12 +1,12 @@
-// Transportbench measures RPC over rdmaio beside framed TCP, raw TCP, net/rpc and gRPC (see
+// Command transportbench measures RPC over rdmaio beside framed TCP, raw TCP, net/rpc and gRPC (see
 // package transport), over loopback, in two processes, all of it in the same rounds, and
 // prints ratios with their targets.
 //
 //	go run ./cmd/transportbench [-short] [-rounds n] [-slice time] [-match regexp] [-json]
 //
-// Figures are medians of the rounds. Times hold for one machine at one moment; the ratios are
-// the result. No figure makes it fail: exit status 1 means that something could not
-// be measured, 2 that the command line was wrong.
+// Figures are medians of the rounds. Times depend on the machine and its load; the ratios are the
+// result. No figure makes it fail: exit status 1 means that something could not be measured, 2 a
+// usage error.
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 		o.Rounds, o.Slice = 5, 5*time.Millisecond
 	}
 	if o.Rounds < 5 || o.Slice <= 0 || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "transportbench: want at least 5 rounds, a positive slice and no arguments")
+		fmt.Fprintln(os.Stderr, "transportbench: expected at least 5 rounds, a positive slice and no arguments")
 		os.Exit(2)
 	}
 	if err := run(os.Stdout, o); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// The test program is the server's program too.
+// The test program also runs as the server.
 func TestMain(m *testing.M) {
 	if transport.IsServer() {
 		if err := transport.Serve(os.Stdin, os.Stdout); err != nil {

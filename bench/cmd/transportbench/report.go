@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// A row is what one way to do one operation cost.
+// row holds the figures of one system and operation.
 type row struct {
 	Name  string `json:"name"`
 	Op    string `json:"op"`
@@ -25,14 +25,14 @@ type row struct {
 	P99  float64 `json:"p99_ns,omitempty"`
 	MBps float64 `json:"mb_per_s,omitempty"`
 
-	// An operation, both ends.
+	// Per operation, both ends.
 	CPU      float64 `json:"cpu_ns"`
 	Objects  float64 `json:"objects"`
 	Switches float64 `json:"switches"`
 	Reads    float64 `json:"read_calls"`
 	Writes   float64 `json:"write_calls"`
 
-	// Speed in relation to another row of this shape; 0 where there is none.
+	// Speed relative to another row of this shape; 0 if there is none.
 	ToTCP      float64 `json:"to_tcp,omitempty"`
 	ToFramed   float64 `json:"to_framed,omitempty"`
 	ToFramedGo float64 `json:"to_framed_go,omitempty"`
@@ -140,7 +140,7 @@ func (r *report) writeTable(w io.Writer) error {
 	return tw.Flush()
 }
 
-// line is one target.
+// line writes one target.
 func line(w io.Writer, of string, t target.Target) {
 	sign, bound := "<=", t.Most
 	if t.Least > 0 {
@@ -149,4 +149,4 @@ func line(w io.Writer, of string, t target.Target) {
 	fmt.Fprintf(w, "%s\t%s\t%.2f\t%s %.4g\t%s\n", of, t.What, t.Value, sign, bound, t.Verdict())
 }
 
-// cell is a ratio, or nothing.
+// cell returns a ratio as text, "" for none.

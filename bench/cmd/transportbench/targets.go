@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// finder gives another row of the same shape, or nil.
+// finder returns another row of the same shape, or nil.
 type finder func(name, op string) *transport.Result
 
-// targets returns what is asked of a row.
+// targets returns the targets of a row.
 func targets(r *transport.Result, find finder) (all []target.Target) {
 	add := func(t target.Target) { all = append(all, t) }
-	// speed bounds r's in relation to another row's.
+	// speed adds a bound for the speed relative to another row.
 	speed := func(name, op string, bound float64) {
 		if other := find(name, op); other != nil {
 			add(target.AtLeast("of "+name+" "+op, other.NS/r.NS, bound))
@@ -41,7 +41,7 @@ func smallCalls(r *transport.Result, find finder, add func(target.Target), speed
 		if other := find(verbs.TCP, verbs.Call); other != nil {
 			add(target.AtMost("p50 x tcp", r.P50/other.P50, 1.7))
 		}
-		// The caller brings the memory of the reply: what is left is what the server makes.
+		// The caller provides the memory of the reply: the remaining objects are the server's.
 		add(target.AtMost("objects", r.Mallocs, 2))
 	case r.Shape.Depth > 32:
 		speed(verbs.FramedGo, verbs.Call, 0.65)
@@ -79,7 +79,8 @@ func bulk(r *transport.Result, add func(target.Target), speed func(string, strin
 	}
 }
 
-// idleTarget bounds the memory of a resting connection, either end, without its Receives.
+// idleTarget returns the bounds of the memory of an idle connection at each end, without its
+// Receives.
 func idleTarget(i *transport.Idle) target.Target {
 	return target.AtMost("KiB an end without Receives", float64(max(i.Client, i.Server)-i.Receives)/1024, 64)
 }

@@ -1,13 +1,12 @@
-// Verbsbench measures verbs providers beside TCP itself and beside the
-// practical limits of an RPC over it, over loopback, in two processes, all
-// of it in the same rounds, and prints ratios with their targets, and what a resting
-// connection keeps.
+// Command verbsbench measures verbs providers beside TCP and beside the practical limits of an RPC
+// over TCP, over loopback, in two processes, all in the same rounds. It prints ratios with their
+// targets, and the memory of idle connections.
 //
 //	go run ./cmd/verbsbench [-short] [-rounds n] [-slice time] [-json]
 //
-// Figures are medians of the rounds. Times hold for one machine at one moment;
-// the ratios are the result. No figure makes it fail: exit status 1 means that
-// something could not be measured, 2 that the command line was wrong.
+// Figures are medians of the rounds. Times depend on the machine and its load; the ratios are the
+// result. No figure makes it fail: exit status 1 means that something could not be measured, 2 a
+// usage error.
 package main
 
 import (
@@ -46,7 +45,7 @@ func main() {
 		o.rounds, o.slice = 5, 5*time.Millisecond
 	}
 	if o.rounds < 5 || o.slice <= 0 || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "verbsbench: want at least 5 rounds, a positive slice and no arguments")
+		fmt.Fprintln(os.Stderr, "verbsbench: expected at least 5 rounds, a positive slice and no arguments")
 		os.Exit(2)
 	}
 	if err := run(os.Stdout, o); err != nil {

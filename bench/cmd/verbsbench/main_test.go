@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// The test program is the server's program too.
+// The test program also runs as the server.
 func TestMain(m *testing.M) {
 	if verbs.IsServer() {
 		if err := verbs.Serve(os.Stdin, os.Stdout); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// A row is what one way to do one operation cost.
+// row holds the figures of one system and operation.
 type row struct {
 	Name  string `json:"name"`
 	Op    string `json:"op"`
@@ -19,13 +19,13 @@ type row struct {
 	Size  int    `json:"size"`
 	Depth int    `json:"depth"`
 
-	NS     float64 `json:"ns"` // an operation; of calls one at a time p50
+	NS     float64 `json:"ns"` // per operation; p50 of calls made one at a time
 	Low    float64 `json:"low_ns"`
 	MBps   float64 `json:"mb_per_s,omitempty"`
-	CPU    float64 `json:"cpu_ns,omitempty"` // an operation, both ends
+	CPU    float64 `json:"cpu_ns,omitempty"` // per operation, both ends
 	CPUper float64 `json:"cpu_ns_per_byte,omitempty"`
 
-	// Speed in relation to another row of this shape; 0 where there is none.
+	// Speed relative to another row of this shape; 0 if there is none.
 	ToTCP      float64 `json:"to_tcp,omitempty"`
 	ToFramed   float64 `json:"to_framed,omitempty"`
 	ToSegments float64 `json:"to_segments,omitempty"`
@@ -33,7 +33,7 @@ type row struct {
 	Targets []target.Target `json:"targets,omitempty"`
 }
 
-// idleRow is what a resting connection keeps.
+// idleRow holds the memory of an idle connection.
 type idleRow struct {
 	Name   string        `json:"name"`
 	Client int64         `json:"client_bytes"`
@@ -118,7 +118,7 @@ func (r *report) writeTable(w io.Writer) error {
 	return tw.Flush()
 }
 
-// cell is a ratio, or nothing.
+// cell returns a ratio as text, "" for none.
 func join(all []target.Target) string {
 	var s []string
 	for _, t := range all {

@@ -5,11 +5,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
-// targets returns what is asked of a row. find gives another row of the same
-// shape, or nil.
+// targets returns the targets of a row. find returns another row of the same shape, or nil.
 func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target.Target {
 	var all []target.Target
-	// speed adds a bound for r's speed in relation to another row's.
+	// speed adds a bound for the speed relative to another row.
 	speed := func(name, op string, bound float64) {
 		if other := find(name, op); other != nil {
 			all = append(all, target.AtLeast("of "+name+" "+op, other.NS/r.NS, bound))
@@ -55,7 +54,7 @@ func targets(r verbs.Result, find func(name, op string) *verbs.Result) []target.
 	return all
 }
 
-// idleTarget bounds the memory of a resting connection, either end.
+// idleTarget returns the bounds of the memory of an idle connection at each end.
 func idleTarget(i verbs.Idle) target.Target {
 	return target.AtMost("KiB an end", float64(max(i.Client, i.Server))/1024, 64)
 }

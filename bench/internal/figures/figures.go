@@ -1,5 +1,5 @@
-// Package figures is what the reports of the benchmark commands have in common:
-// where and how it was measured, and the form of figures and of JSON.
+// Package figures holds the parts that the reports of the benchmark commands share: the machine and
+// the parameters of the measurement, and the form of figures and of JSON.
 package figures
 
 import (
@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Head is where and how it was measured.
+// Head describes the machine and the parameters of a measurement.
 type Head struct {
 	Go      string `json:"go"`
 	CPUs    int    `json:"cpus"`
-	Load    string `json:"load,omitempty"` // one, five and fifteen minutes, when the head was made
+	Load    string `json:"load,omitempty"` // of one, five and fifteen minutes, at the call of NewHead
 	Rounds  int    `json:"rounds"`
 	SliceNS int64  `json:"slice_ns,omitempty"` // of one case in one round
 }
 
-// NewHead looks at the machine. Slice is 0 where a round is one run.
+// NewHead returns a Head for this machine. slice is 0 if a round is one run.
 func NewHead(rounds int, slice time.Duration) Head {
 	h := Head{Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Rounds: rounds, SliceNS: slice.Nanoseconds()}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -32,7 +32,7 @@ func NewHead(rounds int, slice time.Duration) Head {
 	return h
 }
 
-// String is the beginning of a table's first line.
+// String returns the beginning of a table's first line.
 func (h Head) String() string {
 	text := fmt.Sprintf("%s, %d CPUs", h.Go, h.CPUs)
 	if h.Load != "" {
@@ -52,7 +52,7 @@ func JSON(w io.Writer, report any) error {
 	return e.Encode(report)
 }
 
-// Ratio is a table's cell: 0 stands for none.
+// Ratio returns a ratio as the text of a table's cell; 0 means none.
 func Ratio(v float64) string {
 	if v == 0 {
 		return "-"

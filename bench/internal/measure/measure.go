@@ -1,6 +1,5 @@
-// Package measure times cases against each other on a noisy machine: every
-// round runs every case once, so that a disturbance meets all of them, and the
-// median of the rounds is what counts.
+// Package measure times cases against each other on a noisy machine: every round runs every case
+// once, so that a disturbance affects all of them, and the result is the median of the rounds.
 package measure
 
 import (
@@ -11,15 +10,14 @@ import (
 	"time"
 )
 
-// Case is one thing to time.
+// Case is work to time.
 type Case struct {
 	Name string
-	// Run does the work n times and returns how long that took.
+	// Run does the work n times and returns the time that it took.
 	Run func(n int) (time.Duration, error)
 }
 
-// Loop makes a Case's Run of work done in this process;
-// work repeats it n times.
+// Loop returns a Run for work in this process; work repeats it n times.
 func Loop(work func(n int) error) func(n int) (time.Duration, error) {
 	return func(n int) (time.Duration, error) {
 		start := time.Now()
@@ -28,7 +26,7 @@ func Loop(work func(n int) error) func(n int) (time.Duration, error) {
 	}
 }
 
-// Result is what a case cost per repetition.
+// Result is the cost of a case per repetition.
 type Result struct {
 	Name   string    `json:"name"`
 	NS     float64   `json:"ns"`     // median of Rounds
@@ -76,9 +74,9 @@ func Interleaved(cases []Case, rounds int, slice time.Duration) ([]Result, error
 	return results, nil
 }
 
-// calibrate returns how often c runs in slice, at least once. It also warms c.
-// Where something else held c up once, the count would be too small in every
-// round, so what seems to take long enough is tried again.
+// calibrate returns the number of runs of c that take about slice, at least 1. It also warms c up.
+// It measures again where c seems to take long enough: after a disturbance, the count would be too
+// small for every round.
 func calibrate(c Case, slice time.Duration) (int, error) {
 	const tries = 3
 	for n := 1; ; n *= 2 {

@@ -2,8 +2,8 @@ package process
 
 import "time"
 
-// Watch has run do n operations and returns what this process used for them, and
-// the server where there is one.
+// Watch makes run do n operations, and returns the resources that this process used for them, and
+// the server if there is one.
 func Watch(s *Server, run func(n int) (time.Duration, error), n int) (took time.Duration, used Usage, err error) {
 	both := func() (Usage, error) {
 		own := Own()
@@ -24,9 +24,8 @@ func Watch(s *Server, run func(n int) (time.Duration, error), n int) (took time.
 	return took, after.Minus(before), err
 }
 
-// Each tells what each of n things that add makes keeps in memory, in bytes, in
-// this process and at the server. One more comes first and pays for what all
-// share.
+// Each returns the memory in bytes of each of n objects that add makes, in this process and at the
+// server. It makes another one first, which allocates the memory that all share.
 func (s *Server) Each(n int, add func() error) (own, other int64, err error) {
 	for i := range n + 1 {
 		if err := add(); err != nil {

@@ -1,8 +1,8 @@
 // Package process runs the other end of a measurement in a process of its own,
-// and asks it, and this one, what they have used.
+// and measures the resources that it and this process use.
 //
-// The other process is this program again, with an environment variable set. On its standard
-// output it says where it listens, a line "name address" each and "ready" at the end; then
-// it answers each line of its standard input, "usage" or "memory", by one of JSON. It
-// exits where its standard input ends.
+// The other process is this program again, with an environment variable set. It writes a line "name
+// address" for each of its listeners to standard output, and then "ready". It answers each line of
+// its standard input, "usage" or "memory", with a line of JSON, and exits when its standard input
+// ends.
 package process

@@ -11,19 +11,20 @@ import (
 	"strings"
 )
 
-// Server is the other process, as this one sees it.
+// Server is the other process.
 type Server struct {
-	Addrs map[string]string // where it listens, by name
+	Addrs map[string]string // addresses of its listeners, by name
 
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines *bufio.Scanner
 }
 
-// Is says whether this process was started by Start with that variable.
+// Is reports whether this process was started by Start with this variable.
 func Is(env string) bool { return os.Getenv(env) != "" }
 
-// Answer is the other process's part, once it listens. It returns when in ends.
+// Answer answers the requests of Server, in the other process, when its listeners are open. It
+// returns when in ends.
 func Answer(in io.Reader, out io.Writer, addrs map[string]string) error {
 	for name, addr := range addrs {
 		fmt.Fprintln(out, name, addr)
@@ -39,7 +40,7 @@ func Answer(in io.Reader, out io.Writer, addrs map[string]string) error {
 		case "memory":
 			err = say.Encode(Memory())
 		default:
-			err = fmt.Errorf("asked for %q, must be usage or memory", what)
+			err = fmt.Errorf("found request %q, expected usage or memory", what)
 		}
 		if err != nil {
 			return err
@@ -48,7 +49,7 @@ func Answer(in io.Reader, out io.Writer, addrs map[string]string) error {
 	return lines.Err()
 }
 
-// Start starts this program again, with the variable env set, which is to call Answer then.
+// Start starts this program again with the variable env set. That process must call Answer.
 func Start(env string) (*Server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -78,10 +79,10 @@ func Start(env string) (*Server, error) {
 	return nil, errors.Join(errors.New("the server process ended before it was ready"), s.Close())
 }
 
-// Usage is what the other process has used.
+// Usage returns the resources that the other process has used.
 func (s *Server) Usage() (u Usage, err error) { return u, s.ask("usage", &u) }
 
-// Memory is what it has in use, in bytes.
+// Memory returns the memory that the other process has in use, in bytes.
 func (s *Server) Memory() (n int64, err error) { return n, s.ask("memory", &n) }
 
 func (s *Server) ask(what string, answer any) error {

@@ -47,7 +47,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// sink keeps what is made from being optimized away.
+// sink keeps allocations from being optimized away.
 var sink []*int
 
 func TestOwn(t *testing.T) {

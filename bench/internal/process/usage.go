@@ -7,16 +7,17 @@ import (
 	"strconv"
 )
 
-// Usage is what a process has used since it started. What the system does not tell is 0.
+// Usage is the resources that a process has used since it started. Numbers that the system does not
+// report are 0.
 type Usage struct {
 	CPU      int64 // ns, in user space and in the kernel
 	Switches int64 // times that a thread went to sleep: each ends with a wake-up
 	Reads    int64 // system calls that read
-	Writes   int64 // and that write
-	Mallocs  int64 // heap objects made
+	Writes   int64 // system calls that write
+	Mallocs  int64 // heap objects allocated
 }
 
-// Minus is what was used since before.
+// Minus returns the difference to an earlier Usage.
 func (u Usage) Minus(before Usage) Usage {
 	return Usage{
 		u.CPU - before.CPU, u.Switches - before.Switches,
@@ -24,12 +25,12 @@ func (u Usage) Minus(before Usage) Usage {
 	}
 }
 
-// Plus is the sum of two processes.
+// Plus returns the sum of the Usage of two processes.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.CPU + v.CPU, u.Switches + v.Switches, u.Reads + v.Reads, u.Writes + v.Writes, u.Mallocs + v.Mallocs}
 }
 
-// Own is what this process has used. It stops all goroutines for a moment.
+// Own returns the Usage of this process. It stops all goroutines for a moment.
 func Own() Usage {
 	var u Usage
 	u.CPU, u.Switches = resources()
@@ -42,7 +43,7 @@ func Own() Usage {
 	return u
 }
 
-// field is a number in a file of lines "name: number".
+// field returns a number from a text of lines "name: number".
 func field(b []byte, name string) int64 {
 	_, b, _ = bytes.Cut(b, []byte(name))
 	b, _, _ = bytes.Cut(b, []byte("\n"))
@@ -50,10 +51,10 @@ func field(b []byte, name string) int64 {
 	return n
 }
 
-// Memory is what this process has in use, in bytes: heap and stacks.
+// Memory returns the memory that this process has in use, in bytes: heap and stacks.
 func Memory() int64 {
 	runtime.GC()
-	runtime.GC() // the first one moves what pools hold to where the second finds it
+	runtime.GC() // the first collection moves pooled objects to where the second frees them
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

@@ -4,7 +4,8 @@ package process
 
 import "syscall"
 
-// resources returns the processor time used, and how often a thread gave up its processor to wait.
+// resources returns the processor time used, and the number of times that a thread gave up its
+// processor to wait.
 func resources() (cpu, switches int64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -1,13 +1,12 @@
-// Package target compares figures with what is asked of them.
+// Package target compares figures with their targets.
 package target
 
 import "fmt"
 
-// Target bounds a figure from above (a time) or from below (a speed in relation to
-// another's). A figure may miss it by a quarter: the machine is not the one that it
-// was set on, and neither is quiet.
+// Target is an upper bound of a figure (a time) or a lower one (a relative speed). A figure may
+// miss it by a quarter: the machine is not the one that it was set on, and neither is quiet.
 type Target struct {
-	What  string  `json:"what"` // what Value is, with its unit
+	What  string  `json:"what"` // the meaning of Value, with its unit
 	Value float64 `json:"value"`
 	Most  float64 `json:"at_most,omitempty"`
 	Least float64 `json:"at_least,omitempty"`
@@ -15,17 +14,17 @@ type Target struct {
 	Near  bool    `json:"near,omitempty"` // missed by less than a quarter
 }
 
-// AtMost is a bound from above.
+// AtMost returns a Target with an upper bound.
 func AtMost(what string, value, bound float64) Target {
 	return Target{What: what, Value: value, Most: bound, Met: value <= bound, Near: value > bound && value <= bound*1.25}
 }
 
-// AtLeast is a bound from below.
+// AtLeast returns a Target with a lower bound.
 func AtLeast(what string, value, bound float64) Target {
 	return Target{What: what, Value: value, Least: bound, Met: value >= bound, Near: value < bound && value >= bound/1.25}
 }
 
-// String is "us 1.50 (<= 2: met)".
+// String returns the target in the form "us 1.50 (<= 2: met)".
 func (t Target) String() string {
 	sign, bound := "<=", t.Most
 	if t.Least > 0 {
@@ -34,7 +33,7 @@ func (t Target) String() string {
 	return fmt.Sprintf("%s %.2f (%s %.4g: %s)", t.What, t.Value, sign, bound, t.Verdict())
 }
 
-// Verdict is met, near or missed.
+// Verdict returns "met", "near" or "missed".
 func (t Target) Verdict() string {
 	switch {
 	case t.Met:
