@@ -51,8 +51,8 @@ var engineMutants = []mutant{
 	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
 	{"memory is given back before RDMA_DONE", postFile, "		e.to(c.req, awaitingDone)\n", "		e.release(c.req)\n", engineTests},
 	{"RDMA_DONE keeps its credit", postFile, "		e.credit.Ended()\n		e.release(c.req)\n", "		e.release(c.req)\n", engineTests},
-	{"nobody waits for RDMA_DONE in vain", engineFile, "e.due[0].deadline <= e.now", "e.due[0].deadline < 0", engineTests},
-	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.due)+e.deferredQueued() < e.spare()", "len(e.due)+e.deferredQueued() >= 0", engineTests},
+	{"nobody waits for RDMA_DONE in vain", engineFile, "e.awaitingDone[0].deadline <= e.now", "e.awaitingDone[0].deadline < 0", engineTests},
+	{"no Reply is held back for RDMA_DONE", legacyFile, "len(e.awaitingDone)+e.deferredQueued() < e.doneReceives()", "len(e.awaitingDone)+e.deferredQueued() >= 0", engineTests},
 	{"padding is not told", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},
 	{"padding of any alignment is taken", legacyFile, "p.Align&(p.Align-1) != 0 || ", "", engineTests},
 

@@ -58,11 +58,11 @@ type Engine struct {
 		since time.Duration
 		n     int
 	}
-	next     *Request        // whatever comes is decoded into it
-	due      []*Request      // answered with read chunks, RDMA_DONE still to come; oldest first
-	held     queue[*Request] // answers with read chunks, too many of which are due
-	idleReqs []*Request
-	fills    []chunk.Transfer
+	next         *Request        // whatever comes is decoded into it
+	awaitingDone []*Request      // answered with read chunks, RDMA_DONE still to come; oldest first
+	deferred     queue[*Request] // answers with read chunks, too many of which are due
+	idleReqs     []*Request
+	fills        []chunk.Transfer
 }
 
 // chain is work requests that are posted together. The last of them is signaled, and its completion
@@ -130,8 +130,8 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	if e.chains.len() > 0 && e.cfg.ChainTimeout > 0 {
 		e.wake(e.chains.at(0).deadline)
 	}
-	if len(e.due) > 0 {
-		e.wake(e.due[0].deadline)
+	if len(e.awaitingDone) > 0 {
+		e.wake(e.awaitingDone[0].deadline)
 	}
 	if e.sends.borrowed > 0 {
 		e.wake(e.sends.shrinkAt)
@@ -155,8 +155,8 @@ func (e *Engine) Stats() Stats {
 	s := e.stats
 	s.ZeroGrants, s.OverGrants = e.credit.ZeroGrants(), e.credit.OverGrants()
 	s.SendQueueFilled = e.sqUsed
-	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len() + e.held.len()
-	s.DoneMessagesDue = len(e.due)
+	s.Waiting = e.waiting.len() + e.answers.len() + e.pulls.len() + e.deferred.len()
+	s.DoneMessagesDue = len(e.awaitingDone)
 	return s
 }
 
@@ -191,8 +191,8 @@ func (e *Engine) event(ev *Event) {
 		if e.open && e.chains.len() > 0 && e.cfg.ChainTimeout > 0 && e.chains.at(0).deadline <= e.now {
 			e.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprint(e.cfg.ChainTimeout)})
 		}
-		if e.open && len(e.due) > 0 && e.due[0].deadline <= e.now { // R109
-			e.end(&Error{Reason: ErrNoDone, Detail: fmt.Sprintf("XID %#08x, limit %v", e.due[0].XID, e.cfg.DoneTimeout)})
+		if e.open && len(e.awaitingDone) > 0 && e.awaitingDone[0].deadline <= e.now { // R109
+			e.end(&Error{Reason: ErrNoDone, Detail: fmt.Sprintf("XID %#08x, limit %v", e.awaitingDone[0].XID, e.cfg.DoneTimeout)})
 		}
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
@@ -275,13 +275,13 @@ func (e *Engine) end(err error) {
 			e.lose(c.req)
 		}
 	}
-	for e.held.len() > 0 {
-		e.lose(e.held.pop())
+	for e.deferred.len() > 0 {
+		e.lose(e.deferred.pop())
 	}
-	for _, r := range e.due {
+	for _, r := range e.awaitingDone {
 		e.lose(r)
 	}
-	e.due = nil
+	e.awaitingDone = nil
 	e.sqUsed, e.awaited, e.stuck = 0, 0, false
 }
 

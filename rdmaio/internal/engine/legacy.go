@@ -119,23 +119,23 @@ func (e *Engine) sendDone(r *Request) {
 
 // hold queues an answer with read chunks. It waits while as many are due as Receives were set aside
 // for RDMA_DONE: the peer keeps the credit of that Call, and can go on when it has read the others (§11; R107, R108).
-func (e *Engine) hold(r *Request) {
+func (e *Engine) deferAnswer(r *Request) {
 	e.to(r, deferred)
-	e.held.push(r)
-	e.lend()
+	e.deferred.push(r)
+	e.releaseDeferred()
 }
 
 // lend lets answers that are held back go while there is room for their RDMA_DONE.
-func (e *Engine) lend() {
-	for e.held.len() > 0 && len(e.due)+e.deferredQueued() < e.spare() {
-		r := e.held.pop()
+func (e *Engine) releaseDeferred() {
+	for e.deferred.len() > 0 && len(e.awaitingDone)+e.deferredQueued() < e.doneReceives() {
+		r := e.deferred.pop()
 		e.shape(r)
 		e.wait(r, queued)
 	}
 }
 
 // spare is how many Receives there are for RDMA_DONE.
-func (e *Engine) spare() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
+func (e *Engine) doneReceives() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
 
 // deferredQueued is how many answers with read chunks wait for send queue entries.
 func (e *Engine) deferredQueued() (n int) {
@@ -155,24 +155,24 @@ func (e *Engine) posted(r *Request) {
 	}
 	e.to(r, sentReads)
 	r.deadline = e.now + e.cfg.DoneTimeout
-	e.due = append(e.due, r)
+	e.awaitingDone = append(e.awaitingDone, r)
 }
 
 // doneCame ends an answer that the peer has read, and lets the next one go. One that nobody waits for is dropped (R110; T122).
 func (e *Engine) doneCame(xid uint32) {
-	i := slices.IndexFunc(e.due, func(r *Request) bool { return r.XID == xid })
+	i := slices.IndexFunc(e.awaitingDone, func(r *Request) bool { return r.XID == xid })
 	if i < 0 {
 		e.stats.DroppedMessages++
 		return
 	}
 	e.stats.DoneMessages++
-	r := e.due[i]
-	e.due = slices.Delete(e.due, i, i+1)
+	r := e.awaitingDone[i]
+	e.awaitingDone = slices.Delete(e.awaitingDone, i, i+1)
 	r.hdr.Reads = r.hdr.Reads[:0]
 	if r.state == sentReads {
 		e.to(r, sent) // its Send has still to complete
 	} else {
 		e.release(r)
 	}
-	e.lend()
+	e.releaseDeferred()
 }

@@ -103,11 +103,11 @@ const (
 	readQueued                       // Engine.answers
 	reading                          // Engine.chains
 	delivered                        // the driver's, until EventReply
-	deferred                         // Engine.held
+	deferred                         // Engine.deferred
 	queued                           // Engine.answers
 	sent                             // Engine.chains, or Engine.copied if all of it was copied
-	sentReads                        // Engine.chains and Engine.due
-	awaitingDone                     // Engine.due
+	sentReads                        // Engine.chains and Engine.awaitingDone
+	awaitingDone                     // Engine.awaitingDone
 	doneQueued                       // Engine.answers
 	doneSent                         // Engine.chains
 	released                         // Effects.Release

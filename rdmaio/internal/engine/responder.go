@@ -111,7 +111,7 @@ func (e *Engine) answer(r *Request) {
 		return
 	}
 	if len(r.Answer.Reads) > 0 {
-		e.hold(r)
+		e.deferAnswer(r)
 		return
 	}
 	e.shape(r)
@@ -200,7 +200,7 @@ func (e *Engine) send(r *Request) {
 		m.Kind, m.Err, r.transfers = header.KindError, header.Error{Code: header.ErrChunk}, r.transfers[:0]
 		r.Err = err
 		m.Reads = m.Reads[:0]
-		e.lend() // it takes no RDMA_DONE any more
+		e.releaseDeferred() // it takes no RDMA_DONE any more
 		buf, n, err = e.message(m, nil)
 	}
 	if err != nil {
