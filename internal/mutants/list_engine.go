@@ -59,7 +59,7 @@ var engineMutants = []mutant{
 	// The send queue, and the end.
 	{"the send queue may overflow", postFile, "return e.sqUsed+n <= e.cfg.SendWRs &&", "return e.sqUsed < e.cfg.SendWRs &&", engineTests},
 	{"a message that somebody waits for is silent", postFile, "	if r != nil {\n		e.last = none\n", "	if r != nil {\n", engineTests},
-	{"a silent message keeps its buffer", postFile, "		e.over(e.chains.pop())\n	}\n", "		e.chains.pop()\n	}\n", engineTests},
+	{"a silent message keeps its buffer", postFile, "		e.finishChain(e.chains.pop())\n	}\n", "		e.chains.pop()\n	}\n", engineTests},
 	{"a send buffer is free too early", postFile, "	e.sends.take()\n	return buf, n, nil", "	return buf, n, nil", engineTests},
 	{"a send buffer that was given back is used on", "rdmaio/internal/engine/sendbuffers.go", "			e.eff.Return = append(e.eff.Return, b)\n			continue\n", "			e.eff.Return = append(e.eff.Return, b)\n", engineTests},
 	{"nobody waits for RDMA Reads to be over", engineFile, "(e.awaited > 0 || e.stuck ||", "(e.stuck ||", engineTests},

@@ -62,5 +62,5 @@ var rdmaioMutants = []mutant{
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
 	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "	c.abandoned.most = abandonedBytes\n", "", ioTests},
 	{"what a cancelled Call left stays", requesterFile, "	if p.left != nil {\n		e.eff.Settled = append(e.eff.Settled, p.left)\n	}\n	delete(", "	delete(", ioTests},
-	{"a Reply of another version is dropped", "rdmaio/internal/engine/receive.go", " && !e.outstanding(m.XID):\n		return nothing", ":\n		return nothing", engineTests},
+	{"a Reply of another version is dropped", "rdmaio/internal/engine/receive.go", " && !e.outstanding(m.XID):\n		return drop", ":\n		return drop", engineTests},
 }

@@ -14,7 +14,7 @@ func (e *Engine) assemble(r *Request, err error) {
 		e.lose(r)
 		return
 	case err != nil && r.reply != nil:
-		e.fetched(r, err)
+		e.replyRead(r, err)
 		return
 	case err != nil: // R125: the peer is told
 		r.Refused = err
@@ -52,7 +52,7 @@ func (e *Engine) assemble(r *Request, err error) {
 // unreadable ends a Call, or a Reply of the draft, that needs RDMA Reads where there are none.
 func (e *Engine) unreadable(r *Request, f *header.Fault) {
 	if r.reply != nil {
-		e.fetched(r, f)
+		e.replyRead(r, f)
 		return
 	}
 	e.fault(f)
@@ -151,7 +151,7 @@ func (e *Engine) filled(r *Request) {
 // is looked at now; checks run on our copy only (T84).
 func (e *Engine) complete(r *Request) {
 	if r.reply != nil {
-		e.fetched(r, nil)
+		e.replyRead(r, nil)
 		return
 	}
 	if f := head(r.Message, r.XID, header.Call); f != nil {

@@ -50,17 +50,17 @@ type Engine struct {
 
 	// For the peer's Calls.
 	grants   credit.Responder
-	copied   []*Request      // whose answers go out in this Step, and name nothing of theirs
-	answers  queue[*Request] // reads and answers that wait for room
-	pulls    queue[*Request] // reads that wait for others to be over
-	reading  int             // RDMA Reads that are not over, or wait for room
+	copied   []*Request      // sent in this Step, by messages that have copies of their answers
+	answers  queue[*Request] // readQueued, queued and doneQueued
+	pulls    queue[*Request] // readDeferred
+	reading  int             // RDMA Reads in readQueued or reading
 	refusals struct {
 		since time.Duration
 		n     int
 	}
-	next         *Request        // whatever comes is decoded into it
-	awaitingDone []*Request      // answered with read chunks, RDMA_DONE still to come; oldest first
-	deferred     queue[*Request] // answers with read chunks, too many of which are due
+	next         *Request        // the next message is decoded into it
+	awaitingDone []*Request      // in sentReads or awaitingDone; oldest first
+	deferred     queue[*Request] // answers that wait for a Receive for their RDMA_DONE
 	idleReqs     []*Request
 	fills        []chunk.Transfer
 }
@@ -271,7 +271,7 @@ func (e *Engine) end(err error) {
 	}
 	e.returnBuffers()
 	for e.chains.len() > 0 {
-		if c := e.chains.pop(); c.req != nil && c.req.state != sentReads { // else it is due
+		if c := e.chains.pop(); c.req != nil && c.req.state != sentReads { // else it is in awaitingDone
 			e.lose(c.req)
 		}
 	}

@@ -8,15 +8,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// This file is what draft-ietf-nfsv4-rpcrdma-08 has and RFC 8166 §4.6 withdrew: Replies with read
-// chunks, acknowledged by RDMA_DONE, and padding. All of it is behind Config.Legacy, and in the forward
-// direction only (A21).
+// This file has the parts of draft-ietf-nfsv4-rpcrdma-08 that RFC 8166 §4.6 withdrew: Replies with
+// read chunks, acknowledged by RDMA_DONE, and padding. They need Config.Legacy, and exist in the
+// forward direction only (A21).
 
-// mostAlign is the largest alignment that a message can make use of.
+// mostAlign is the largest alignment of padding that is accepted.
 const mostAlign = header1.MostInline
 
-// padded makes a message with padding one without, if it may be used. Where the padding is only who decodes the RPC
-// message can tell: before each opaque item that is long enough (§3.9; R111, R112, T123).
+// padded checks a message with padding, and makes it a KindMsg. The padding stays in the payload,
+// before each opaque item that is long enough (§3.9; R111, R112, T123). Only a decoder of the RPC
+// message can find it, by r.Padding.
 func (e *Engine) padded(r *Request, start int) *header.Fault {
 	m, p := &r.hdr, r.hdr.Pad
 	switch {
@@ -36,21 +37,22 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 // Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
 func (e *Engine) legacyReplies() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
 
-// replyByReadChunk reports whether a message that comes whole by read chunk, with the XID of one of our Calls, is its Reply.
+// replyByReadChunk reports whether a message that comes whole by read chunk, with the XID of one of
+// our Calls, is its Reply.
 func (e *Engine) replyByReadChunk() bool { return e.legacyReplies() && !e.cfg.ReverseChunks }
 
-// fetch takes a Reply with read chunks to the Call p. It goes the way of a Call with read chunks, and then
-// is the RDMA_DONE that the peer waits for, whether it could be used or not. Until that
-// is out the credit of the Call is not free (§3.8; R105, R106).
-func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
+// readReply begins to read a Reply with read chunks to the Call p. It is assembled like a Call with
+// read chunks. Then RDMA_DONE is sent, whether the Reply is valid or not. The credit of the Call is
+// in use until that is sent (§3.8; R105, R106). readReply reports that the Receive is still in use.
+func (e *Engine) readReply(r *Request, i int, p *pending, key uint32) (kept bool) {
 	e.next = e.newRequest()
 	e.to(r, received)
 	r.XID, r.recv, r.reply = r.hdr.XID, i, p
 	e.toCall(p, callReading)
 	e.ours.Replies++
 	c := p.call
-	if c == nil { // cancelled: nobody wants to read it
-		e.fetched(r, nil)
+	if c == nil { // cancelled: it need not be read
+		e.replyRead(r, nil)
 		return true
 	}
 	c.Ended = key
@@ -62,15 +64,16 @@ func (e *Engine) fetch(r *Request, i int, p *pending, key uint32) (kept bool) {
 		f = e.checkReadDepth(r)
 	}
 	if f != nil {
-		e.fetched(r, f)
+		e.replyRead(r, f)
 		return true
 	}
 	e.wantAssembly(r)
 	return true
 }
 
-// fetched ends the Call, unless it was cancelled meanwhile, and queues RDMA_DONE.
-func (e *Engine) fetched(r *Request, err error) {
+// replyRead ends the Call of a Reply that was read or cannot be, unless it was cancelled. Then it
+// queues RDMA_DONE.
+func (e *Engine) replyRead(r *Request, err error) {
 	c := r.reply.call
 	e.drop(r.reply)
 	r.reply = nil
@@ -79,7 +82,7 @@ func (e *Engine) fetched(r *Request, err error) {
 		r.recv = none
 	}
 	if c != nil {
-		f, _ := err.(*header.Fault) //nolint:errorlint // it is as fetch made it
+		f, _ := err.(*header.Fault) //nolint:errorlint // it is as readReply made it
 		if err == nil {
 			f = head(r.Message, r.XID, header.Reply)
 		}
@@ -117,15 +120,16 @@ func (e *Engine) sendDone(r *Request) {
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
-// hold queues an answer with read chunks. It waits while as many are due as Receives were set aside
-// for RDMA_DONE: the peer keeps the credit of that Call, and can go on when it has read the others (§11; R107, R108).
+// deferAnswer defers an answer with read chunks until there is a Receive for its RDMA_DONE.
+// Meanwhile the peer's Call keeps its credit; the answer is sent when the peer has read others
+// (§11; R107, R108).
 func (e *Engine) deferAnswer(r *Request) {
 	e.to(r, deferred)
 	e.deferred.push(r)
 	e.releaseDeferred()
 }
 
-// lend lets answers that are held back go while there is room for their RDMA_DONE.
+// releaseDeferred queues deferred answers while there are Receives for their RDMA_DONE.
 func (e *Engine) releaseDeferred() {
 	for e.deferred.len() > 0 && len(e.awaitingDone)+e.deferredQueued() < e.doneReceives() {
 		r := e.deferred.pop()
@@ -134,7 +138,7 @@ func (e *Engine) releaseDeferred() {
 	}
 }
 
-// spare is how many Receives there are for RDMA_DONE.
+// doneReceives returns the number of Receives for RDMA_DONE.
 func (e *Engine) doneReceives() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
 
 // deferredQueued is how many answers with read chunks wait for send queue entries.
@@ -147,7 +151,8 @@ func (e *Engine) deferredQueued() (n int) {
 	return n
 }
 
-// posted records that an answer is being posted. One with read chunks is due an RDMA_DONE, within a limit (R109).
+// posted records that an answer is posted. If it has read chunks, the peer must send RDMA_DONE
+// before the deadline (R109).
 func (e *Engine) posted(r *Request) {
 	if len(r.hdr.Reads) == 0 || r.hdr.Kind == header.KindError {
 		e.to(r, sent)
@@ -158,7 +163,8 @@ func (e *Engine) posted(r *Request) {
 	e.awaitingDone = append(e.awaitingDone, r)
 }
 
-// doneCame ends an answer that the peer has read, and lets the next one go. One that nobody waits for is dropped (R110; T122).
+// doneCame ends an answer that the peer has read, and lets the next one go. One that nobody waits
+// for is dropped (R110; T122).
 func (e *Engine) doneCame(xid uint32) {
 	i := slices.IndexFunc(e.awaitingDone, func(r *Request) bool { return r.XID == xid })
 	if i < 0 {

@@ -64,8 +64,9 @@ func (e *Engine) room(n int, message bool) bool {
 	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.sends.free) > 0)
 }
 
-// begin opens a chain of n requests and returns its id. If the one before it is posted by the same Step, and nobody waits for
-// its end, it is told of together with this one: completions of a send queue come in post order.
+// begin opens a chain of n requests and returns its id. If the one before it is posted by the same
+// Step, and nobody waits for its end, it is told of together with this one: completions of a send
+// queue come in post order.
 func (e *Engine) begin(n int, buf *Buffer, r *Request) uint64 {
 	e.seq++
 	if e.last != none {
@@ -111,21 +112,21 @@ func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n in
 	return buf, n, nil
 }
 
-// sent deals with the completion of a chain. Those of a send queue come in
-// post order, so it is the oldest one that is not quiet.
+// sent handles the completion of a chain. The completions of a send queue come in post order, so it
+// is the oldest chain that is not quiet.
 func (e *Engine) sent(wc *verbs.WC) {
 	for e.chains.len() > 0 && e.chains.at(0).quiet {
-		e.over(e.chains.pop())
+		e.finishChain(e.chains.pop())
 	}
 	if e.chains.len() == 0 || e.chains.at(0).id != wc.WRID {
 		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("completion of chain %d is out of order", wc.WRID)})
 		return
 	}
-	e.over(e.chains.pop())
+	e.finishChain(e.chains.pop())
 }
 
-// over gives back what a chain took.
-func (e *Engine) over(c chain) {
+// finishChain frees the resources of a completed chain, and moves its Request to the next state.
+func (e *Engine) finishChain(c chain) {
 	e.sqUsed -= c.wrs
 	if c.buf != nil {
 		e.sends.put(c.buf)

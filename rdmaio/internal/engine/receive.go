@@ -28,7 +28,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	if f != nil {
 		e.fault(f)
 	}
-	k := e.kind(&r.hdr, f)
+	k := e.direction(&r.hdr, f)
 	switch {
 	case key == 0:
 	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
@@ -57,29 +57,29 @@ func (e *Engine) received(wc *verbs.WC) {
 	e.postRecv(i)
 }
 
-// kind is what a message is to the side that has received it.
-type kind uint8
+// direction is the direction and purpose of a received message.
+type direction uint8
 
 const (
-	nothing kind = iota // to be dropped
-	call                // of the peer, to be answered
-	answer              // to a Call of our own
-	done                // with the Reads of an answer of ours
+	drop   direction = iota // neither: to be dropped
+	call                    // a Call of the peer
+	answer                  // an answer to a Call of ours
+	done                    // RDMA_DONE for an answer of ours with read chunks
 )
 
-// kind tells calls from answers. The two directions share Receives, so nothing but
-// the message says which it belongs to (RFC 8167 §4.1). What cannot be told by it, damaged
-// headers included, belongs to the forward direction (A27).
-func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
+// direction returns the direction of m, in which Decode found the fault f, or nil. Both directions
+// share the Receives, so only the message itself shows its direction (RFC 8167 §4.1). Messages that
+// do not show it, such as those with invalid headers, belong to the forward direction (A27).
+func (e *Engine) direction(m *header.Message, f *header.Fault) direction {
 	forward := answer
 	if e.cfg.Role == Responder {
 		forward = call
 	}
 	switch {
 	case f != nil && f.Code == header.FaultShort:
-		return nothing // not even its XID can be trusted
+		return drop // its XID cannot be trusted
 	case f != nil && f.Code == header.FaultVersion && forward == answer && !e.outstanding(m.XID):
-		return nothing // RFC 8166 §4.5: no answer to an answer; R15: the XID has its place in all versions
+		return drop // RFC 8166 §4.5: no answer to an answer; R15: the XID has its place in all versions
 	case f != nil:
 		return forward
 	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one
@@ -87,9 +87,9 @@ func (e *Engine) kind(m *header.Message, f *header.Fault) kind {
 	case m.Kind == header.KindDone && e.cfg.Legacy && forward == call:
 		return done
 	case m.Kind == header.KindDone: // RFC 8166 §4.6.2; R110
-		return nothing
+		return drop
 	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && e.replyByReadChunk() && e.outstanding(m.XID):
-		return answer // a whole Reply by read chunk: nobody else has a use for one
+		return answer // a whole Reply by read chunk
 	case m.Kind == header.KindNomsg && len(m.Reads) > 0 && m.Reads[0].Position == 0:
 		return call
 	case m.Kind == header.KindNomsg && len(m.Reads) == 0 && m.HasReply && e.outstanding(m.XID):

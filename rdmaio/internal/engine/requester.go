@@ -169,7 +169,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 		return false
 	}
 	if f == nil && m.Kind != header.KindError && len(m.Reads) > 0 && e.legacyReplies() {
-		return e.fetch(r, i, p, key)
+		return e.readReply(r, i, p, key)
 	}
 	c := p.call
 	e.drop(p)
