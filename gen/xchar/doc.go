@@ -4,8 +4,8 @@
 //
 // Its four operations, [Init], [Req], [Resp] and [Upd], are the bodies of an optional header type
 // that the version 2 draft of this module no longer has (A12 in docs/pitfalls.md). The transport
-// chooses the header that carries them, with the operation's number in front. No RPC payload follows
-// them.
+// chooses the header that carries them, with the operation's number in front. No RPC payload
+// follows them.
 //
 // A [Value] is the number of a characteristic and opaque data. The types of the data,
 // [ReceiveBufferSize], [RemoteInvalidation] and [BackwardSupportLevel], are in [Extension] under

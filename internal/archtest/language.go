@@ -106,7 +106,7 @@ func (l *language) source(file string, text []byte) error {
 			}
 		}
 		l.prose(file, first, strings.Join(plain, "\n"))
-		for n := first; n <= last; n++ {
+		for n := first; n <= last && !output.MatchString(lines[n-1]); n++ {
 			l.comment(file, n, lines[n-1])
 		}
 	}
@@ -124,6 +124,9 @@ func (l *language) source(file string, text []byte) error {
 	})
 	return nil
 }
+
+// output matches the first line of an example's output, whose lines cannot be broken.
+var output = regexp.MustCompile(`^\s*//\s*(?i:(unordered )?output:)`)
 
 // comment checks the width of a line with a comment. Directives and words that
 // cannot be broken, such as addresses, may be wider.

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// agree holds the three readers against each other on any input, and what is
-// accepted against its own bytes: it has no other encoding.
+// agree compares the readers with each other on any input. An accepted input must be the only
+// encoding of its value.
 func agree(t *Type, in []byte) error {
 	for name, opt := range map[string]*xdr.DecoderOptions{"strict": nil, "lenient": {Lenient: xdr.Lenient{Padding: true, Booleans: true, Enums: true, Trailing: true}}} {
 		v := t.New()
@@ -50,7 +50,7 @@ func agree(t *Type, in []byte) error {
 			return err
 		}
 		if held := int64(retained(reflect.ValueOf(v).Elem())); t.Amplification > 0 && held > t.Amplification*int64(n)*5/4 {
-			return fmt.Errorf("%d bytes hang on to %d bytes of memory, at most %d for each", n, held, t.Amplification)
+			return fmt.Errorf("%d bytes retain %d bytes of memory, at most %d for each", n, held, t.Amplification)
 		}
 	}
 	return nil
@@ -63,8 +63,8 @@ func sameError(a, b error) error {
 	return nil
 }
 
-// sameButForMiddle reports whether two errors differ only in what is left out of
-// a long path: readers that call each other at other places leave out others.
+// sameButForMiddle reports whether two errors differ only in the steps that a long path omits. The
+// readers call each other at different places, so they may omit different steps.
 func sameButForMiddle(a, b error) bool {
 	var x, y *xdr.Error
 	if !errors.As(a, &x) || !errors.As(b, &y) || x.Code != y.Code || x.Offset != y.Offset || x.Found != y.Found || x.Want != y.Want {
@@ -107,8 +107,9 @@ func sameView(view, want reflect.Value) error {
 		}
 		return nil
 	case reflect.Pointer:
-		_, itself := optional(reflect.Zero(want.Type().Elem())) // an arm by pointer that is optional data
-		if got, ok := optional(view); ok && !itself {           // optional data that the value holds by pointer
+		// An arm may be optional data itself; the value may also hold optional data by pointer.
+		_, itself := optional(reflect.Zero(want.Type().Elem()))
+		if got, ok := optional(view); ok && !itself {
 			if got.present == want.IsNil() {
 				return fmt.Errorf("presence differs")
 			}
@@ -118,7 +119,7 @@ func sameView(view, want reflect.Value) error {
 			return sameView(got.value, want.Elem())
 		}
 		if want.IsNil() {
-			return fmt.Errorf("the view has what is not there")
+			return fmt.Errorf("the view has an item that the value does not have")
 		}
 		return sameView(view, want.Elem())
 	case reflect.Slice, reflect.Array:
@@ -180,7 +181,7 @@ type maybe struct {
 	value   reflect.Value
 }
 
-// optional takes an xdr.Optional apart.
+// optional returns the content of an xdr.Optional.
 func optional(v reflect.Value) (maybe, bool) {
 	if v.Kind() != reflect.Struct || v.NumField() != 2 || v.Type().Field(1).Tag.Get("xdr") != "presence" {
 		return maybe{}, false
@@ -188,8 +189,8 @@ func optional(v reflect.Value) (maybe, bool) {
 	return maybe{v.FieldByName("Present").Bool(), v.FieldByName("Value")}, true
 }
 
-// layers is how many Optionals v lies in, within each other. A pointer in one is
-// optional data too, of a type that contains itself.
+// layers returns the number of nested Optionals around v. A pointer in one counts too: it is
+// optional data of a type that contains itself.
 func layers(v reflect.Value) int {
 	opt, ok := optional(v)
 	switch {

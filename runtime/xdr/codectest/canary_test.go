@@ -11,8 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// word is a codec of one 32-bit word, as a generated one would be, with a fault
-// to be found.
+// word is a codec of one 32-bit word in the form of generated ones, with a fault.
 type word struct {
 	V     uint32
 	in    []byte
@@ -69,7 +68,7 @@ func (v *word) DecodeXDR(d *xdr.Decoder) error {
 		return err
 	}
 	if v.fault == "scribble" && v.in != nil {
-		v.in[0] = b[0] // the same: nobody sees it who only looks
+		v.in[0] = b[0] // the same value: only a write fault shows it
 	}
 	v.in = b
 	if v.fault == "wordy" && b[off-1] == 0xff {
@@ -117,7 +116,7 @@ func (v *word) UnmarshalBinary(b []byte) error {
 }
 func (v *word) ResetXDR() { v.V = 0 }
 
-// wordView is the view of word, faulty or not.
+// wordView is the view of word, with or without a fault.
 type wordView struct {
 	b     []byte
 	fault string
@@ -130,7 +129,7 @@ func (v wordView) V() uint32 {
 	return codec.Uint32(v.b, 0)
 }
 
-// Each fault is found, and by words that name it.
+// Each fault is detected, by an error that names it.
 func TestCanaries(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":            "",
@@ -138,7 +137,7 @@ func TestCanaries(t *testing.T) {
 		"largest":     "XDRMaxSize is 8",
 		"encode":      "EncodeXDR gives",
 		"other words": "decode and check",
-		"greedy":      "taken for the whole",
+		"greedy":      "accepted as a whole value",
 		"canonical":   "AppendBinary gives",
 		"length":      "CheckXDR: 0",
 		"trailing":    "four bytes more: <nil>",
@@ -149,7 +148,7 @@ func TestCanaries(t *testing.T) {
 		"wordy":       "allocations for word: last byte",
 	} {
 		if fault == "wordy" && race {
-			continue // with the race detector allocations are not counted
+			continue // the race detector allocates
 		}
 		typ := &Type{
 			Name: "word", Min: 4, Max: 4,
@@ -159,7 +158,7 @@ func TestCanaries(t *testing.T) {
 		got := ""
 		for _, c := range checks() {
 			if c.name == "allocations" {
-				continue // EncodeXDR above is not made for it
+				continue // EncodeXDR above does not support it
 			}
 			if err := c.run(typ, []byte{0, 0, 0, 7}); err != nil {
 				got += c.name + ": " + err.Error() + "\n"
@@ -178,7 +177,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// Errors are the same only if their paths are, but for what a long one leaves out.
+// Errors are equal only if their paths are, except for the steps that a long path omits.
 func TestSameError(t *testing.T) {
 	long := func(code xdr.Code, steps int, last string) error {
 		err := codec.Fail(code, 8, 2, 1, last)
@@ -217,8 +216,8 @@ func TestSameError(t *testing.T) {
 	}
 }
 
-// optionalView is a view of an arm that is optional data: such an arm the value
-// may hold by pointer.
+// optionalView is a view of an arm that is optional data. The value may hold such an arm by
+// pointer.
 type optionalView struct{ word xdr.Optional[uint32] }
 
 func (v optionalView) Arm() (xdr.Optional[uint32], bool) { return v.word, true }
@@ -258,8 +257,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// borrower is a word behind a pointer, which is its decoder's in every second step of
-// moves. It may not write there in the next.
+// borrower has a word behind a pointer, which belongs to the decoder in every second step of moves.
+// The next step must not write there.
 type borrower struct {
 	word
 	P     *uint32
@@ -290,7 +289,7 @@ func TestMoves(t *testing.T) {
 	} {
 		pools, values := new([6]uint32), 0
 		typ := &Type{Name: "borrower", New: func() Value {
-			step := max(0, values-1) // the first goes through all steps, of others each has one
+			step := max(0, values-1) // the first value is used in all steps, each other in one
 			values++
 			return &borrower{word: word{fault: fault}, step: step, pools: pools}
 		}}

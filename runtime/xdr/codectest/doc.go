@@ -1,8 +1,7 @@
-// Package codectest is what generated tests (xdrgen gen -tests) run: it holds
-// generated types against encodings that the compiler made from the interface
-// alone, and holds their three readers against each other: full decode,
-// check-only, and views and iterators over the wire.
+// Package codectest has the checks that generated tests (xdrgen gen -tests) run. It compares
+// generated types with encodings that the compiler made from the interface alone. It also compares
+// their readers with each other: decoding, checking, views and scans.
 //
-// [Run] is for one test function, [Fuzz] for one fuzz target of a package. Each
-// check returns an error, so that this package's own tests can see it fail.
+// [Run] is for one test function, [Fuzz] for one fuzz target of a package. Each check returns an
+// error, so that tests of this package can prove that it detects a fault.
 package codectest

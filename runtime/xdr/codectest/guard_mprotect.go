@@ -4,8 +4,8 @@ package codectest
 
 import "syscall"
 
-// readOnly is a copy of b in memory that cannot be written to, at its end: a
-// write into it faults, and so does a read of a page beyond. free gives it back.
+// readOnly returns a copy of b at the end of read-only memory. A write to it faults, and so does a
+// read beyond it. free releases it.
 func readOnly(b []byte) (guarded []byte, free func(), err error) {
 	page := syscall.Getpagesize()
 	size := max(1, (len(b)+page-1)/page) * page

@@ -4,7 +4,7 @@ package codectest
 
 import "bytes"
 
-// readOnly is a copy of b; package syscall has no Mprotect here, so nothing guards it.
+// readOnly returns a copy of b, unprotected: package syscall has no Mprotect here.
 func readOnly(b []byte) (guarded []byte, free func(), err error) {
 	return bytes.Clone(b), func() {}, nil
 }

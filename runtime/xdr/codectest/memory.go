@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// retained is how many bytes of memory hang on v: all that its slices and
-// pointers hold, spare capacity included.
+// retained returns the number of bytes that v retains by its slices and pointers, spare capacity
+// included.
 func retained(v reflect.Value) uint64 {
 	var n uint64
 	switch v.Kind() {
@@ -38,8 +38,8 @@ func retained(v reflect.Value) uint64 {
 	return n
 }
 
-// claims: 32 bytes that announce 2^31 elements, wherever the count stands, take
-// no more memory than 32 bytes may.
+// claims checks that 32 bytes with a count of 2^31 elements, at any place, take no more memory than
+// 32 bytes may.
 func claims(t *Type) error {
 	in := make([]byte, 32)
 	for first := 0; first < len(in); first += 4 {
@@ -59,8 +59,8 @@ func claims(t *Type) error {
 	return nil
 }
 
-// allocations pins what the readers and the encoder allocate: nothing, into
-// values and buffers used before; two for an error at most.
+// allocations checks that the readers and the encoder allocate nothing for reused values and
+// buffers, and at most two objects for an error.
 func allocations(t *Type, wire []byte) error {
 	if race {
 		return nil

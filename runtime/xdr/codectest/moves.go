@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// moves decodes into one value in either mode, from memory that faults where it
-// is written to. What a decoder has lent to the value (types that contain
-// themselves) is emptied before the value moves on, and must stay so.
+// moves decodes into one value in both modes in turn, from memory that faults when it is written
+// to. Parts that belong to a decoder (of types that contain themselves) are emptied before the
+// value moves to the next decoder, and must stay empty.
 func moves(t *Type, wire []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	step := ""
@@ -62,8 +62,8 @@ func moves(t *Type, wire []byte) (err error) {
 	return nil
 }
 
-// borrowed is what v has of d: what another value that d reads has too. It is empty
-// from here on.
+// borrowed empties and returns the parts of v that belong to d: those that another value decoded by
+// d has too.
 func borrowed(t *Type, d *xdr.Decoder, v Value, in []byte) ([]loan, error) {
 	other := t.New()
 	d.Reset(in)
@@ -87,11 +87,10 @@ func borrowed(t *Type, d *xdr.Decoder, v Value, in []byte) ([]loan, error) {
 	return lent, nil
 }
 
-// loan is a part of a value behind a pointer, and what it holds.
+// loan is a part of a value behind a pointer, and its former content.
 type loan struct{ now, was reflect.Value }
 
-// pointers calls visit for each pointer in v, and goes on behind it where visit
-// says so.
+// pointers calls visit for each pointer in v, and follows the pointer if visit returns true.
 func pointers(v reflect.Value, visit func(p reflect.Value) bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -114,11 +113,11 @@ func pointers(v reflect.Value, visit func(p reflect.Value) bool) {
 	}
 }
 
-// refused is how many words of one encoding are spoilt at most.
+// refused is the largest number of words that are changed in one encoding.
 const refused = 6
 
-// refusals: what a refused input costs is the error, whatever was wrong with it:
-// two objects at most. The first reading may make the value larger.
+// refusals checks that a refused input costs only its error, at most two objects. The first reading
+// may enlarge the value.
 func refusals(t *Type, wire []byte) error {
 	if race {
 		return nil

@@ -2,5 +2,5 @@
 
 package codectest
 
-// race says that the race detector is on: allocations cannot be counted.
+// race reports whether the race detector is on, so that allocations cannot be counted.
 const race = true

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// room: behind other output, with less room than it takes, a value is refused by an
-// Encoder that may not grow, whose output stays, and written by one that may.
+// room encodes a value after other output, into a buffer that is too small. An Encoder that may not
+// grow must refuse it and keep its output. One that may grow must write it.
 func room(t *Type, wire []byte) error {
 	const before = "prefix"
 	v := t.New()

@@ -38,7 +38,7 @@ func Run(t *testing.T, types []Type) {
 
 // Fuzz is the body of a fuzz target: the first argument selects the type.
 func Fuzz(f *testing.F, types []Type) {
-	used := make([]Value, len(types)) // never emptied: each input meets the remains of others
+	used := make([]Value, len(types)) // reused without a reset: each input meets the values of others
 	for i := range types {
 		used[i] = types[i].New()
 		wires, err := types[i].wires()
@@ -74,7 +74,7 @@ func Fuzz(f *testing.F, types []Type) {
 
 func aliasing() *xdr.DecoderOptions { return &xdr.DecoderOptions{Alias: true} }
 
-// same checks that v encodes to wire, in every way.
+// same checks that every way of encoding v returns wire.
 func same(v Value, wire []byte) error {
 	if n := v.XDRSize(); n != len(wire) {
 		return fmt.Errorf("XDRSize is %d, the encoding has %d bytes", n, len(wire))
@@ -97,7 +97,7 @@ func same(v Value, wire []byte) error {
 	return nil
 }
 
-// roundTrip decodes in both modes, into a fresh value and again into the same.
+// roundTrip decodes in both modes, into a fresh value and into the same one again.
 func roundTrip(t *Type, wire []byte) error {
 	v := t.New()
 	for range 2 {
@@ -106,14 +106,13 @@ func roundTrip(t *Type, wire []byte) error {
 			return err
 		}
 		for i := range in {
-			in[i] = ^in[i] // what was copied does not change
+			in[i] = ^in[i] // copied data does not change
 		}
 		if err := same(v, wire); err != nil {
 			return err
 		}
 	}
-	// A value that aliased an input and is decoded into by copying writes
-	// nothing into that input.
+	// A copying decode into a value that aliases an input does not write into that input.
 	old := bytes.Clone(wire)
 	if err := v.DecodeXDR(xdr.NewDecoder(old, aliasing())); err != nil {
 		return err
@@ -130,7 +129,7 @@ func roundTrip(t *Type, wire []byte) error {
 	return same(v, wire)
 }
 
-// bounds holds a valid encoding against the static bounds.
+// bounds compares a valid encoding with the static bounds.
 func bounds(t *Type, wire []byte) error {
 	n := int64(len(wire))
 	if n < t.Min || t.Max >= 0 && n > t.Max {
@@ -139,16 +138,16 @@ func bounds(t *Type, wire []byte) error {
 	bounded, ok := t.New().(interface{ XDRMaxSize() int })
 	switch {
 	case ok != (t.Max >= 0):
-		return fmt.Errorf("XDRMaxSize is there: %v, the largest size is %d", ok, t.Max)
+		return fmt.Errorf("has XDRMaxSize: %v, but the largest size is %d", ok, t.Max)
 	case ok && int64(bounded.XDRMaxSize()) != t.Max:
 		return fmt.Errorf("XDRMaxSize is %d, the largest size %d", bounded.XDRMaxSize(), t.Max)
 	}
 	return nil
 }
 
-// most is how many places of one encoding are cut or changed at most; of more,
-// some are left out evenly. In short runs it is a third: with the race detector,
-// or an emulator of another machine, each takes ten times as long.
+// most returns the largest number of places at which one encoding is cut or changed. Of more
+// places, evenly spaced ones are used. In short runs it is a third: with the race detector, or an
+// emulator of another machine, each takes ten times as long.
 func most() int {
 	if testing.Short() {
 		return 8
@@ -156,12 +155,12 @@ func most() int {
 	return 24
 }
 
-// truncation: every part of an encoding is refused, in the same words by all.
+// truncation checks that all readers refuse every prefix of an encoding with the same error.
 func truncation(t *Type, wire []byte) error {
 	for n := 0; n < len(wire); n += 1 + len(wire)/most() {
 		in := wire[:n:n]
 		if err := t.New().UnmarshalBinary(in); err == nil {
-			return fmt.Errorf("the first %d bytes are taken for the whole", n)
+			return fmt.Errorf("the first %d bytes are accepted as a whole value", n)
 		}
 		if err := agree(t, in); err != nil {
 			return fmt.Errorf("the first %d bytes: %w", n, err)
@@ -178,7 +177,7 @@ func trailing(t *Type, wire []byte) error {
 	return agree(t, in)
 }
 
-// mutations replaces each word: refused, or encoded again to just that.
+// mutations replaces each word. The result must be refused, or be the encoding of its value.
 func mutations(t *Type, wire []byte) error {
 	in := bytes.Clone(wire)
 	for off := 0; off+4 <= len(in); off += 4 * (1 + len(in)/(4*most())) {
@@ -193,8 +192,8 @@ func mutations(t *Type, wire []byte) error {
 	return nil
 }
 
-// reset: an emptied value is as good as a new one. It may be better: where a large
-// arm has number 0, a new one has no memory for it, and cannot be encoded.
+// reset checks that a value after ResetXDR encodes like a new one. Where a large arm has number 0,
+// only the former can be encoded: a new value has no memory for the arm.
 func reset(t *Type, wires [][]byte) error {
 	used := t.New()
 	for _, w := range wires {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// sameScans holds scans of unchecked input against the decoded value v, which takes n
-// bytes, or against the error of decoding: one that takes all lists, one for each list
-// that takes it alone, and one that ends each loop early and begins it again.
+// sameScans compares scans of unchecked input with the decoded value v, which takes n bytes, or
+// with the error of decoding: a scan of all lists, one of each list alone, and one that ends each
+// loop early and begins it again.
 func sameScans(t *Type, in []byte, n int, decoded error, v reflect.Value) error {
 	if t.Scan == nil {
 		return nil
@@ -27,8 +27,8 @@ func sameScans(t *Type, in []byte, n int, decoded error, v reflect.Value) error 
 	return sameScan(t, in, n, decoded, v, nil, false)
 }
 
-// sameScan is one scan that takes the lists given. Of a message that does not decode
-// it gives elements up to where it is wrong: no more than the check below finds.
+// sameScan checks one scan of the given lists. If the message does not decode, the scan yields the
+// elements before the error.
 func sameScan(t *Type, in []byte, n int, decoded error, v reflect.Value, lists []List, early bool) error {
 	s := t.Scan(in)
 	for _, l := range lists {
@@ -45,7 +45,7 @@ func sameScan(t *Type, in []byte, n int, decoded error, v reflect.Value, lists [
 			}
 		}
 	}
-	for range 2 { // it says the same again
+	for range 2 { // End is repeatable
 		got, err := s.End()
 		if e := sameError(decoded, err); e != nil || err == nil && got != n {
 			return fmt.Errorf("at its end %d, %v; decoded %d, %v", got, err, n, decoded)
@@ -54,11 +54,11 @@ func sameScan(t *Type, in []byte, n int, decoded error, v reflect.Value, lists [
 	return sameError(decoded, s.Err())
 }
 
-// mostElements is more than any input of a test holds.
+// mostElements is larger than the number of elements in any input of a test.
 const mostElements = 1 << 17
 
-// sameList compares the elements that a scan's method gives with the decoded list;
-// an invalid one has none. Where the message does not decode nothing is known of them.
+// sameList compares the elements that a scan's method yields with the decoded list; an invalid list
+// has none. If the message does not decode, the elements are not compared.
 func sameList(method, want reflect.Value, known, early bool) error {
 	n, most := 0, 0
 	if want.IsValid() {
@@ -90,7 +90,7 @@ func sameList(method, want reflect.Value, known, early bool) error {
 	return nil
 }
 
-// follow is the list that path leads to; invalid where it is not there.
+// follow returns the list at path, or an invalid value if there is none.
 func follow(v reflect.Value, path string) reflect.Value {
 	v = held(v)
 	for _, name := range strings.Split(path, ".")[1:] {
@@ -102,8 +102,8 @@ func follow(v reflect.Value, path string) reflect.Value {
 	return v
 }
 
-// held is what a field holds, by pointer or as optional data or both; invalid
-// where a pointer is nil.
+// held returns the content of a field that is a pointer or optional data or both, or an invalid
+// value if a pointer is nil.
 func held(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

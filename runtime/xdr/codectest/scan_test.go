@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
 )
 
-// wordsScan is a scan of words up to the end of the input, as a generated one would
-// be, with a fault to be found.
+// wordsScan is a scan of words up to the end of the input, in the form of generated ones, with a
+// fault.
 type wordsScan struct {
 	in    []byte
 	off   int
@@ -56,7 +56,7 @@ func (s *wordsScan) End() (int, error) {
 	return len(s.in), s.Err()
 }
 
-// Each fault of a scan is found, and by words that name it.
+// Each fault of a scan is detected, by an error that names it.
 func TestScanCanaries(t *testing.T) {
 	type words struct{ V []uint32 }
 	good, bad := []byte{0, 0, 0, 7, 0, 0, 0, 8}, []byte{0, 0, 0, 7, 0, 0}

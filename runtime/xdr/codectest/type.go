@@ -19,18 +19,19 @@ type Value interface {
 	ResetXDR()
 }
 
-// Type is a generated type and what the compiler knows of it.
+// Type is a generated type and its properties that the compiler computed.
 type Type struct {
 	Name string
 	New  func() Value
-	View func([]byte) any  // nil where the type has no view
-	Scan func([]byte) Scan // nil where the type has none
-	// Lists are what a scan gives, in the order on the wire.
+	View func([]byte) any  // nil if the type has no view
+	Scan func([]byte) Scan // nil if the type has none
+	// Lists has the lists that a scan yields, in the order on the wire.
 	Lists []List
-	// Min and Max bound its encodings, in bytes; a negative Max is none.
+	// Min and Max are the bounds of its encodings, in bytes. If Max is negative, there is no
+	// upper bound.
 	Min, Max int64
-	// Amplification is how many bytes of memory a decoded value may hang on to
-	// for each byte of its encoding; 0 where the compiler found no bound.
+	// Amplification is the number of bytes that a decoded value may retain for each byte of its
+	// encoding. If zero, the compiler found no bound.
 	Amplification int64
 	Wires         []string // valid encodings, hexadecimal
 }
@@ -41,10 +42,9 @@ type Scan interface {
 	End() (int, error)
 }
 
-// List is a list or array that a scan gives: by a method that returns an
-// iter.Seq.
+// List is a list or array that a scan yields, by a method that returns an iter.Seq.
 type List struct {
-	Path   string // of the Go fields that lead there: ".Field.Field"
+	Path   string // the Go fields that lead to it: ".Field.Field"
 	Method string
 }
 
@@ -60,7 +60,7 @@ func (t *Type) wires() ([][]byte, error) {
 	return out, nil
 }
 
-// check is one property of a type, shown on one valid encoding.
+// check tests one property of a type on one valid encoding.
 type check struct {
 	name string
 	run  func(t *Type, wire []byte) error
