@@ -127,7 +127,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 
 	e := &s.call
 	s.ownsBuf = false
-	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.Ended, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
@@ -208,7 +208,7 @@ func (c *Conn) conclude(s *slot) error {
 	for i := range s.regions {
 		mr := &s.regions[i]
 		release := c.pool.Release
-		if s.call.Ended != 0 && mr.RKey() == s.call.Ended {
+		if s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey {
 			release = c.pool.Invalidated // this side invalidates all others (R263)
 		}
 		if err := release(&mr.Region); err != nil {

@@ -6,29 +6,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Call is an RPC that this side makes. The fields up to Owner are the
-// caller's to set before EventCall, those after it the engine's before Done.
+// Call is an RPC that this side makes. The driver sets the fields up to Owner before EventCall. The
+// engine sets the fields after Owner before Effects.Done.
 type Call struct {
 	XID     uint32
-	Lists   header.Lists // what it offers; segments of registered memory
-	Long    bool         // no Payload: a chunk at position zero has it
-	Payload [][]byte     // what follows the header, in pieces
-	ReplyTo []byte       // an inline reply is put here if it fits its capacity
+	Lists   header.Lists // chunks that it offers, of registered memory
+	Long    bool         // no Payload: the RPC message is in a chunk at position zero
+	Payload [][]byte     // bytes after the header, in pieces
+	ReplyTo []byte       // memory for an inline reply, used if its capacity is enough
 	Owner   any
 
-	Err       error
-	Sent      bool          // the peer may have it
-	Waited    time.Duration // from EventCall until it was sent, or ended
-	Reply     []byte        // inline reply; nil with LongReply
-	LongReply int           // bytes of the reply chunk that hold the reply
-	Used      []uint64      // bytes in each write chunk
-	Abandoned bool          // it was cancelled, and the peer may still use what it offered: see Effects.Settled
-	Ended     uint32        // the key in Lists that the peer ended with its Reply; 0: none
-	Padding   Padding       // of Reply
+	Err            error
+	Sent           bool          // the peer may have received it
+	Waited         time.Duration // time from EventCall until it was sent, or ended
+	Reply          []byte        // inline reply; nil with LongReply
+	LongReply      int           // length of the reply in the reply chunk
+	Used           []uint64      // number of bytes in each write chunk
+	Abandoned      bool          // cancelled; its chunks are in use until Effects.Settled
+	InvalidatedKey uint32        // the key in Lists that the Reply invalidated; 0: none
+	Padding        Padding       // of Reply
 }
 
-// Padding is that of a message which came as RDMA_MSGP; there is none if Align is 0.
+// Padding describes the padding of a message that was sent as RDMA_MSGP. If Align is 0, there is
+// none.
 type Padding struct {
 	Align, Threshold uint32
-	Start            int // offset of the RPC message in the whole one, header included
+	Start            int // offset of the RPC message in the message
 }

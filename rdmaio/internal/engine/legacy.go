@@ -55,7 +55,7 @@ func (e *Engine) readReply(r *Request, i int, p *pending, key uint32) (kept bool
 		e.replyRead(r, nil)
 		return true
 	}
-	c.Ended = key
+	c.InvalidatedKey = key
 	f := e.result(c, &r.hdr)
 	if f == nil {
 		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)

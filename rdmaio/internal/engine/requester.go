@@ -63,7 +63,7 @@ func (p *pending) offered(key uint32) bool {
 
 // call takes a Call: it goes out when it has a credit.
 func (e *Engine) call(c *Call) {
-	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.Ended, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
+	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.InvalidatedKey, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
 	c.Waited, c.Abandoned = 0, false
 	switch {
 	case !e.open:
@@ -182,7 +182,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	if c == nil {
 		return false // cancelled: T64
 	}
-	c.Ended, c.Padding = key, r.Padding
+	c.InvalidatedKey, c.Padding = key, r.Padding
 	switch {
 	case f != nil: // R123: no answer to it, but its RPC ends
 		e.done(c, f)

@@ -152,8 +152,8 @@ func TestRequesterAccepts(t *testing.T) {
 			b.done = nil
 			b.ending(1, c.msg, c.key)
 			if !c.fatal {
-				if b.fail != nil || len(b.done) != 1 || calls[1].Ended != c.key {
-					t.Errorf("ended with %v, %d Calls over, key %#x", b.fail, len(b.done), calls[1].Ended)
+				if b.fail != nil || len(b.done) != 1 || calls[1].InvalidatedKey != c.key {
+					t.Errorf("ended with %v, %d Calls over, key %#x", b.fail, len(b.done), calls[1].InvalidatedKey)
 				}
 				return
 			}
@@ -161,8 +161,8 @@ func TestRequesterAccepts(t *testing.T) {
 				t.Errorf("ended with %v, %d Calls over", b.fail, len(b.done))
 			}
 			for xid, c := range calls {
-				if c.Err != b.fail || c.Ended != 0 {
-					t.Errorf("Call %d: %v, key %#x", xid, c.Err, c.Ended)
+				if c.Err != b.fail || c.InvalidatedKey != 0 {
+					t.Errorf("Call %d: %v, key %#x", xid, c.Err, c.InvalidatedKey)
 				}
 			}
 		})

@@ -172,7 +172,7 @@ func (w *world) done(e *end, p *rpc) {
 	p.posted = false
 	p.sent = p.sent || c.Sent
 	for _, r := range p.regions {
-		if !r.live && c.Reply != nil && r.key != c.Ended {
+		if !r.live && c.Reply != nil && r.key != c.InvalidatedKey {
 			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
 		}
 		r.live, r.cancelled = false, p.cancelled && c.Sent
