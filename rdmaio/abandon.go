@@ -29,7 +29,7 @@ func (c *Conn) redirect(s *slot) {
 	l := s.left
 	kept := s.regions[:0]
 	for _, mr := range s.regions {
-		if n := len(mr.Bytes()); c.abandoned.take(n) {
+		if n := len(mr.Bytes()); c.abandoned.reserve(n) {
 			ok, err := c.pool.Detach(&mr.Region)
 			if err != nil {
 				c.log.Warn("rdmaio: a key of a cancelled Call could not be redirected", "queue_pair", c.qp.Num(), "reason", err)
@@ -39,7 +39,7 @@ func (c *Conn) redirect(s *slot) {
 				l.bytes += n
 				continue
 			}
-			c.abandoned.give(n)
+			c.abandoned.release(n)
 		}
 		kept = append(kept, mr)
 	}
@@ -59,5 +59,5 @@ func (c *Conn) dropLeftover(l *leftover) {
 			c.post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
-	c.abandoned.give(l.bytes)
+	c.abandoned.release(l.bytes)
 }

@@ -30,8 +30,8 @@ type budget struct {
 	used atomic.Int64
 }
 
-// take takes n bytes and reports whether that many were left.
-func (b *budget) take(n int) bool {
+// reserve takes n bytes if that many are left, and reports whether it did.
+func (b *budget) reserve(n int) bool {
 	if used := b.used.Add(int64(n)); b.most == 0 || used <= b.most {
 		return true
 	}
@@ -39,7 +39,8 @@ func (b *budget) take(n int) bool {
 	return false
 }
 
-func (b *budget) give(n int) { b.used.Add(int64(-n)) }
+// release returns n bytes.
+func (b *budget) release(n int) { b.used.Add(int64(-n)) }
 
 // left returns the number of bytes that may still be taken.
 func (b *budget) left() int {
@@ -142,11 +143,11 @@ func (c *Conn) grant(q *engine.Request, n int) {
 	if r != nil {
 		have = r.assemblyBytes
 	}
-	if !c.shared.memory.take(n - have) {
+	if !c.shared.memory.reserve(n - have) {
 		c.limitReached(LimitMaxMemory)
 		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, c.set.MaxMemory)
 	} else if b, err := c.pool.Buffer(q.AssemblyLead + n); err != nil {
-		c.shared.memory.give(n - have)
+		c.shared.memory.release(n - have)
 		ev.Err = err
 	} else {
 		c.chunks.used += n - have
@@ -171,7 +172,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 
 // reclaim takes back the memory of a Call and grants it to those that wait.
 func (c *Conn) reclaim(n int) {
-	c.shared.memory.give(n)
+	c.shared.memory.release(n)
 	c.chunks.used -= n
 	c.grantWaiting()
 }

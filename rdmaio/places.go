@@ -31,8 +31,8 @@ const (
 	placeShared
 )
 
-// take returns a place for a Request. It queues the Request if there is none.
-func (p *places) take(r *Request) place {
+// assign returns a place for a Request. It queues the Request if there is none.
+func (p *places) assign(r *Request) place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &r.conn.requests
@@ -107,7 +107,7 @@ func (c *Conn) dispatch(r *Request, h Handler) {
 	}
 	r.handler = h
 	c.handlers.Add(1)
-	if at := c.shared.places.take(r); at != placeNone {
+	if at := c.shared.places.assign(r); at != placeNone {
 		go at.work(r)
 		return
 	}

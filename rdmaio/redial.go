@@ -167,19 +167,19 @@ func (c *Client) watch(conn *Conn) bool {
 		defer look.Stop()
 	}
 	var stuck stall
-	for over := false; !over; {
+	for ended := false; !ended; {
 		select {
 		case <-look.C:
 			if s := conn.Stats(); stuck.look(&s) {
-				over = c.giveUp(&c.stats.Stuck)
+				ended = c.giveUp(&c.stats.Stuck)
 			}
 		case <-conn.Done():
-			over = true
+			ended = true
 		case <-c.ctx.Done():
-			over = true
+			ended = true
 		case <-idle.C:
 			left := c.closeIdle()
-			over = left == 0
+			ended = left == 0
 			idle.Reset(left)
 		}
 	}
