@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A request that fails in the middle of a batch: what was before it has run,
-// what is behind it is flushed, each completes once.
+// If a request in the middle of a batch fails, those before it have run, and those behind it
+// are flushed. Each completes once.
 func testFailureInBatch(h *harness) {
 	c, s := h.connected()
 	s.recvs(4, 8)
@@ -23,7 +23,7 @@ func testFailureInBatch(h *harness) {
 		wrs[i].WRID, wrs[i].Flags = c.nextID(), signaled
 	}
 	n, err := c.qp.PostSend(wrs)
-	if n < len(wrs) { // the connection broke before the post was over
+	if n < len(wrs) { // the connection broke during the post
 		h.wantErr("post", err, verbs.ErrInvalidState)
 	} else if err != nil {
 		h.Errorf("all taken, but %v", err)
@@ -58,7 +58,7 @@ func testFailureInBatch(h *harness) {
 	s.quiet()
 }
 
-// A request that asks for no report of success gets one of its failure.
+// An unsignaled request that fails completes.
 func testUnsignaledFailure(h *harness) {
 	c, s := h.connected()
 	s.recvs(1, 8)
@@ -70,8 +70,8 @@ func testUnsignaledFailure(h *harness) {
 	h.failed(s)
 }
 
-// Posts from many goroutines: each arrives once, those of one goroutine in
-// order, those of one batch together.
+// Many goroutines post. Each message arrives once, those of a goroutine in order, and those of
+// a batch together.
 func testManyPosters(h *harness) {
 	const posters, batches, size = 4, 25, 3
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: posters * batches * size})
@@ -125,7 +125,7 @@ func testManyPosters(h *harness) {
 	s.quiet()
 }
 
-// Sends complete in one queue, Receives in another.
+// Sends and Receives of a queue pair can complete in two queues.
 func testTwoQueues(h *harness) {
 	c, peer := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 	d := &end{h: h, dev: h.Client, pd: c.pd, open: make(map[uint64]bool)}
@@ -157,13 +157,13 @@ func testTwoQueues(h *harness) {
 	}
 }
 
-// Poll gives out what is there in pieces of any size, in order, and nothing for
-// an empty slice; a queue goes round many times.
+// Poll returns completions in order, in slices of any length, and none in an empty slice. A
+// queue wraps around many times.
 func testPollPieces(h *harness) {
 	c, s := h.connected()
 	const n = 10
 	wcs := make([]verbs.WC, 4)
-	for round := range 60 { // a queue of 256 entries is passed twice
+	for round := range 60 { // a queue of 256 entries wraps around twice
 		for range n {
 			s.recv()
 			c.send()
@@ -187,7 +187,7 @@ func testPollPieces(h *harness) {
 	}
 }
 
-// Armed for solicited completions and then for all is armed for all.
+// A queue that is armed for solicited completions and then for all is armed for all.
 func testArmWidens(h *harness) {
 	c, s := h.connected()
 	s.recvs(1, 8)
@@ -205,7 +205,7 @@ func testArmWidens(h *harness) {
 	s.wait(1)
 }
 
-// A post keeps nothing of the caller's slices.
+// A post does not retain the caller's slices.
 func testPostCopies(h *harness) {
 	c, s := h.connected()
 	buf, junk := s.region(8, verbs.AccessLocalWrite), s.region(8, verbs.AccessLocalWrite)
@@ -227,7 +227,7 @@ func testPostCopies(h *harness) {
 	}
 }
 
-// A WRID is any number, and may come twice; a post of nothing is taken.
+// A WRID may be any number, and the same for two requests. A post of no requests succeeds.
 func testNumbers(h *harness) {
 	c, s := h.connected()
 	if n, err := c.qp.PostSend(nil); n != 0 || err != nil {
@@ -266,7 +266,7 @@ func testNumbers(h *harness) {
 	}
 }
 
-// Several goroutines may poll one queue: each completion goes to one of them.
+// Several goroutines can poll a queue: each completion is returned to one of them.
 func testManyPollers(h *harness) {
 	const n = 60
 	c, s := h.connected()

@@ -9,24 +9,24 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// benchSizes are the message sizes, as far as the devices take them.
+// benchSizes are the message sizes. Those above a limit of the devices are skipped.
 var benchSizes = []int{8, 128, 1 << 10, 4 << 10, 64 << 10, 1 << 20}
 
-// benchDepth is how many requests the bandwidth benchmarks keep outstanding.
+// benchDepth is the number of requests that the bandwidth benchmarks keep outstanding.
 const benchDepth = 16
 
 // Benchmark measures a provider as perftest measures hardware:
 //
-//	send/latency/N     half a ping-pong of N-byte Sends, waiting by Arm
+//	send/latency/N     half a round trip of N-byte Sends, with waiting by Arm
 //	write/latency/N    one Write at a time, from post to completion at the initiator
 //	read/latency/N     the same for Reads
-//	send/bandwidth/N   Sends one way, 16 outstanding; the receiver posts anew
+//	send/bandwidth/N   Sends in one direction, 16 outstanding
 //	write/bandwidth/N  Writes, 16 outstanding
-//	read/bandwidth/N   Reads, 16 outstanding, or as many as the devices agree to
+//	read/bandwidth/N   Reads, 16 outstanding, or as many as the devices negotiate
 //
-// open is called once for each. The names have no spaces, as benchstat wants.
-// A Write's completion does not prove delivery (see verbs): a bandwidth of
-// Writes ends with a Send that its peer has received.
+// It calls open once for each. The names have no spaces, as benchstat requires. A Write's
+// completion does not prove delivery (see verbs). A bandwidth of Writes therefore ends with a
+// Send that the peer has received.
 func Benchmark(b *testing.B, open func(tb testing.TB) Fabric) {
 	for _, kind := range []struct {
 		name string
@@ -45,13 +45,13 @@ func Benchmark(b *testing.B, open func(tb testing.TB) Fabric) {
 	}
 }
 
-// bench is one benchmark's connection.
+// bench holds the connection of a benchmark.
 type bench struct {
 	*testing.B
 	c, s *end
 	size int
-	mine verbs.SGE // the client's buffer
-	peer verbs.MemoryRegion
+	mine verbs.SGE          // the client's buffer
+	peer verbs.MemoryRegion // the server's buffer
 }
 
 func benchOne(b *testing.B, open func(testing.TB) Fabric, size int, run func(*bench)) {
@@ -63,7 +63,7 @@ func benchOne(b *testing.B, open func(testing.TB) Fabric, size int, run func(*be
 	h := &harness{TB: b, Fabric: f}
 	b.Cleanup(func() { h.checkClosed(before) })
 	if limit := min(f.Client.Attributes().MaxMessageSize, f.Server.Attributes().MaxMessageSize); uint64(size) > uint64(limit) {
-		b.Skipf("the devices take %d bytes", limit)
+		b.Skipf("messages of %d bytes, the devices' limit is %d", size, limit)
 	}
 	p := &bench{B: b, size: size}
 	p.c, p.s = h.connected()
@@ -73,7 +73,7 @@ func benchOne(b *testing.B, open func(testing.TB) Fabric, size int, run func(*be
 	run(p)
 }
 
-// spin polls until n completions came, then sleeps by the waiting rule.
+// spin polls until n requests have completed. It arms and waits when the queue is empty.
 func (e *end) spin(n int) {
 	wcs := e.wcs[:]
 	for armed := false; n > 0; {
@@ -106,7 +106,7 @@ func (e *end) spin(n int) {
 	}
 }
 
-// access runs Writes or Reads with some outstanding.
+// access runs Writes or Reads, up to depth of them outstanding.
 func (p *bench) access(op verbs.Opcode, depth int) {
 	wr := []verbs.SendWR{remote(op, p.peer, 0, p.mine)}
 	p.s.recv()
@@ -133,7 +133,7 @@ func (p *bench) access(op verbs.Opcode, depth int) {
 	p.c.spin(1)
 }
 
-// benchPingPong: an operation is there and back, two messages; SetBytes counts one.
+// benchPingPong measures round trips. An operation is two messages; SetBytes counts one.
 func benchPingPong(p *bench) {
 	theirs := whole(p.peer)
 	recvC, recvS := []verbs.RecvWR{{SGL: []verbs.SGE{p.mine}}}, []verbs.RecvWR{{SGL: []verbs.SGE{theirs}}}
@@ -178,8 +178,8 @@ func benchPingPong(p *bench) {
 	wg.Wait()
 }
 
-// benchStream: one goroutine posts at both ends, so that each Send finds its
-// Receive without credits; completions are taken in batches of the depth.
+// benchStream measures Sends in one direction. One goroutine posts at both ends, so that each
+// Send finds a Receive without flow control. It polls completions in batches of benchDepth.
 func benchStream(p *bench) {
 	recv := []verbs.RecvWR{{SGL: []verbs.SGE{whole(p.peer)}}}
 	send := []verbs.SendWR{{Opcode: verbs.Send, Flags: signaled, SGL: []verbs.SGE{p.mine}}}

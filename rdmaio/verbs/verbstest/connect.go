@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// R318, R319: addresses are what the devices say they are. Where that is IP, the port that was asked for is the one that
-// both sides of a connection see.
+// R318, R319: addresses have the form that the devices report. If they are IP addresses, both
+// sides of a connection see the port of the listener.
 func testAddresses(h *harness) {
 	form := h.Server.Attributes().Addresses
 	if c := h.Client.Attributes().Addresses; c != form || form > verbs.AddressIP {
@@ -40,7 +40,7 @@ func testAddresses(h *harness) {
 		h.Errorf("listens at %q, which has no port", at.Addr())
 		h.check("close", bad.Close())
 	}
-	h.Addr = at.String() // and nothing left open
+	h.Addr = at.String() // complete, with the port
 	c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 	ci, si := h.connect(c, s, nil, nil)
 	there, here := parse("the server as the client sees it", ci.RemoteAddr), parse("the server as it sees itself", si.LocalAddr)
@@ -50,7 +50,7 @@ func testAddresses(h *harness) {
 	}
 }
 
-// Each side sees the other's private data, up to the limit, and no more is sent.
+// Each side gets the other's private data, up to the limit. More is an error.
 func testPrivateData(h *harness) {
 	limit := min(h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)
 	for _, n := range []int{0, min(1, limit), limit} {
@@ -61,7 +61,7 @@ func testPrivateData(h *harness) {
 			if !bytes.Equal(ci.PrivateData, yours) || !bytes.Equal(si.PrivateData, mine) {
 				h.Errorf("client got %q, server %q", ci.PrivateData, si.PrivateData)
 			}
-			clear(mine) // each one's own again
+			clear(mine) // the slices belong to the caller again
 			clear(yours)
 			if bytes.IndexByte(ci.PrivateData, 0) >= 0 || bytes.IndexByte(si.PrivateData, 0) >= 0 {
 				h.Errorf("the private data that one was given changes with what the other gave: %q, %q", ci.PrivateData, si.PrivateData)
@@ -82,7 +82,7 @@ func testPrivateData(h *harness) {
 	}
 }
 
-// dialing starts a Dial and gives its result and the request at the listener.
+// dialing starts a Dial. It returns a channel for its result, and the request at the listener.
 func (h *harness) dialing(ctx context.Context, ln verbs.Listener, c *end) (verbs.ConnRequest, <-chan error) {
 	h.Helper()
 	res := make(chan error, 1)
@@ -101,7 +101,7 @@ func (h *harness) dialing(ctx context.Context, ln verbs.Listener, c *end) (verbs
 	return req, res
 }
 
-// private is as much of a text as both devices take for private data.
+// private returns the start of a text, as much as both devices allow as private data.
 func (h *harness) private(text string) []byte {
 	return []byte(text[:min(len(text), h.Client.Attributes().MaxPrivateData, h.Server.Attributes().MaxPrivateData)])
 }
@@ -117,7 +117,7 @@ func (h *harness) result(res <-chan error) error {
 	}
 }
 
-// failed checks that a queue pair whose connection never stood is flushed.
+// failed checks that a queue pair that was never connected is flushed.
 func (h *harness) failed(e *end) {
 	h.Helper()
 	h.lost(e)
@@ -173,7 +173,7 @@ func testAddressInUse(h *harness) {
 	h.check("close", again.Close())
 }
 
-// The end of a context ends the wait and the attempt; the other side notices.
+// The end of a context ends the wait and the attempt, at the other side too.
 func testCancel(h *harness) {
 	ln := h.listen()
 	short, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
@@ -228,14 +228,14 @@ func testListenerClose(h *harness) {
 		_, err := ln.Accept(ctx)
 		waiting <- err
 	}()
-	time.Sleep(5 * time.Millisecond) // likely inside Accept by now; either way it must return
+	time.Sleep(5 * time.Millisecond) // probably inside Accept by now; it must return in any case
 	h.must("close", ln.Close())
 	h.wantErr("accept during close", h.result(waiting), verbs.ErrClosed)
 	_, err := ln.Accept(ctx)
 	h.wantErr("accept after close", err, verbs.ErrClosed)
 	h.check("close again", ln.Close())
 
-	// A request given out before the close can still be answered.
+	// A request that Accept returned before the close can still be answered.
 	ln = h.listen()
 	c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 	req, res := h.dialing(ctx, ln, c)
@@ -246,14 +246,14 @@ func testListenerClose(h *harness) {
 	h.fresh(c, s)
 }
 
-// R14: each side's initiator depth is the lesser of its wish and the other's
-// resources, and bounds its Reads.
+// R14: each side's initiator depth is the smaller of its wish and the other's resources. It
+// limits the side's outstanding Reads.
 func testReadDepth(h *harness) {
 	ca, sa := h.Client.Attributes(), h.Server.Attributes()
 	for _, tc := range []struct {
 		name                   string
 		cp, sp                 verbs.ConnParams
-		clientReads, peerReads int // agreed depth of client and server
+		clientReads, peerReads int // negotiated depth of client and server
 	}{
 		{"defaults", verbs.ConnParams{}, verbs.ConnParams{}, min(ca.MaxInitiatorDepth, sa.MaxResponderResources), min(sa.MaxInitiatorDepth, ca.MaxResponderResources)},
 		{
@@ -282,7 +282,7 @@ func testReadDepth(h *harness) {
 				h.wantErr("read at depth 0", err, verbs.ErrNotSupported)
 				return
 			}
-			for range 3 * tc.clientReads { // more than may run at once: they wait in the queue
+			for range 3 * tc.clientReads { // more than may run at once: the rest waits in the queue
 				if len(c.open) == 60 {
 					c.wait(60)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Everything outstanding completes once, as flushed, at both ends.
+// All outstanding requests complete once, as flushed, at both ends.
 func testFlush(h *harness) {
 	c, s := h.connected()
 	c.recvs(7, 8)
@@ -39,9 +39,9 @@ func testFlush(h *harness) {
 	h.wantErr("reason after a second disconnect", s.qp.Err(), verbs.ErrPeerDisconnected)
 }
 
-// A request that could finish by itself, and stands behind one that the end of the connection kept from
-// finishing, is flushed too: a send queue completes in order, so whoever sees the flush of the first
-// has been told how far the queue came.
+// A request behind one that the end of the connection has prevented is flushed too, even if it
+// could have finished. A send queue completes in order: the first flushed request shows how far
+// the queue has come.
 func testFlushBehind(h *harness) {
 	const n = 1 << 20
 	for range 20 {
@@ -68,7 +68,7 @@ func testFlushBehind(h *harness) {
 	}
 }
 
-// A reason arrives at a peer that rests; the side that gave it disconnected as ever.
+// A reason for the end arrives at an idle peer. At its own side it is an ordinary disconnect.
 func testDisconnectReasons(h *harness) {
 	for reason, want := range map[verbs.DisconnectReason]error{
 		verbs.ReasonDone: verbs.ErrPeerDisconnected,
@@ -163,8 +163,8 @@ func testDisconnectStates(h *harness) {
 	})
 }
 
-// Whatever moment the connection ends at, each accepted request completes
-// exactly once (end checks it).
+// At whatever moment the connection ends, each accepted request completes exactly once, as type
+// end checks.
 func testDisconnectUnderLoad(h *harness) {
 	for round := range 20 {
 		c, s := h.connected()
@@ -206,7 +206,7 @@ func testDisconnectUnderLoad(h *harness) {
 	}
 }
 
-// Regions may go before the queue pair that has them posted: nothing dangles.
+// Regions can be deregistered before the queue pair on which they are posted is closed.
 func testCloseOrder(h *harness) {
 	c, s := h.connected()
 	mr := s.region(16, verbs.AccessLocalWrite)

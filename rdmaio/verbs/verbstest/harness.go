@@ -14,14 +14,14 @@ const (
 	remoteRW = verbs.AccessLocalWrite | verbs.AccessRemoteRead | verbs.AccessRemoteWrite
 )
 
-// harness is one case's surroundings.
+// harness holds the test and the devices of a case.
 type harness struct {
-	testing.TB // *testing.T, but in a benchmark
+	testing.TB // a *testing.T, except in a benchmark
 	Fabric
 }
 
-// end is one side of a connection, with queues of its own. It checks that
-// each request completes exactly once.
+// end is one side of a connection, with its own queues. It checks that each request completes
+// exactly once.
 type end struct {
 	h    *harness
 	dev  verbs.Device
@@ -33,11 +33,11 @@ type end struct {
 	open map[uint64]bool // requests posted and not completed
 	id   uint64
 
-	ready chan struct{}        // for a case with a goroutine at each side
-	wcs   [benchDepth]verbs.WC // for a benchmark
+	ready chan struct{}        // used by cases with a goroutine at each side
+	wcs   [benchDepth]verbs.WC // used by benchmarks
 }
 
-// newEnd makes a side; zero limits of cfg are defaults. Everything is closed at
+// newEnd returns a new side. Zero limits of cfg mean defaults. All its objects are closed at
 // the end of the case.
 func (h *harness) newEnd(dev verbs.Device, cfg verbs.QPConfig) *end {
 	h.Helper()
@@ -68,7 +68,7 @@ func orDefault(v, def int) int {
 	return v
 }
 
-// connected makes two connected sides with default parameters.
+// connected returns two connected sides with default parameters.
 func (h *harness) connected() (client, server *end) {
 	h.Helper()
 	client, server = h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
@@ -76,7 +76,7 @@ func (h *harness) connected() (client, server *end) {
 	return client, server
 }
 
-// connect connects two sides through a listener made for it.
+// connect connects two sides through a new listener.
 func (h *harness) connect(client, server *end, cp, sp *verbs.ConnParams) (ci, si *verbs.ConnInfo) {
 	h.Helper()
 	ctx, cancel := h.context()
@@ -131,7 +131,7 @@ func (h *harness) check(what string, err error) {
 	}
 }
 
-// wantErr checks an error's class.
+// wantErr checks that an error is or wraps want.
 func (h *harness) wantErr(what string, err, want error) {
 	h.Helper()
 	if !errors.Is(err, want) {
@@ -139,7 +139,7 @@ func (h *harness) wantErr(what string, err, want error) {
 	}
 }
 
-// region allocates and registers n bytes, until the end of the case.
+// region allocates and registers n bytes. They are released at the end of the case.
 func (e *end) region(n int, access verbs.Access) verbs.MemoryRegion {
 	e.h.Helper()
 	buf, err := e.pd.Alloc(n)
@@ -159,12 +159,12 @@ func (e *end) text(s string) verbs.SGE {
 	return verbs.SGE{MR: mr, Length: len(s)}
 }
 
-// whole is a region as one element.
+// whole returns an element with all bytes of a region.
 func whole(mr verbs.MemoryRegion) verbs.SGE {
 	return verbs.SGE{MR: mr, Length: len(mr.Bytes())}
 }
 
-// halves is a range of a region as two elements, or one if the device takes no more.
+// halves returns a range of a region as two elements, or as one if the device allows no more.
 func (e *end) halves(mr verbs.MemoryRegion, off, n int) []verbs.SGE {
 	if e.dev.Attributes().MaxSendSGE < 2 {
 		return []verbs.SGE{{MR: mr, Offset: off, Length: n}}
@@ -172,7 +172,7 @@ func (e *end) halves(mr verbs.MemoryRegion, off, n int) []verbs.SGE {
 	return []verbs.SGE{{MR: mr, Offset: off, Length: n / 2}, {MR: mr, Offset: off + n/2, Length: n - n/2}}
 }
 
-// nextID gives a request its number.
+// nextID returns a WRID and records the request as open.
 func (e *end) nextID() uint64 {
 	e.id++
 	e.open[e.id] = true
@@ -188,7 +188,7 @@ func (e *end) recv(sgl ...verbs.SGE) uint64 {
 	return id
 }
 
-// recvs posts n Receives of size bytes each and gives their memory.
+// recvs posts n Receives of size bytes each and returns their regions.
 func (e *end) recvs(n, size int) []verbs.MemoryRegion {
 	e.h.Helper()
 	mrs := make([]verbs.MemoryRegion, n)
@@ -199,7 +199,7 @@ func (e *end) recvs(n, size int) []verbs.MemoryRegion {
 	return mrs
 }
 
-// post posts one send request; its WRID is set here.
+// post posts one request, sets its WRID and returns it.
 func (e *end) post(wr verbs.SendWR) uint64 {
 	e.h.Helper()
 	wr.WRID = e.nextID()
@@ -217,7 +217,7 @@ func (e *end) send(sgl ...verbs.SGE) uint64 {
 	return e.post(verbs.SendWR{Opcode: verbs.Send, Flags: signaled, SGL: sgl})
 }
 
-// wait polls n completions, by the waiting rule of verbs.CompletionQueue.
+// wait polls n completions, with Arm as verbs.CompletionQueue describes.
 func (e *end) wait(n int) []verbs.WC {
 	e.h.Helper()
 	got := make([]verbs.WC, 0, n)
@@ -243,7 +243,7 @@ func (e *end) wait(n int) []verbs.WC {
 	return got
 }
 
-// poll takes what is there, up to n altogether.
+// poll polls once and appends to got, up to n completions in all.
 func (e *end) poll(got *[]verbs.WC, n int) int {
 	e.h.Helper()
 	k, err := e.cq.Poll((*got)[len(*got):n])
@@ -261,8 +261,7 @@ func (e *end) poll(got *[]verbs.WC, n int) int {
 	return k
 }
 
-// ok waits for one completion and checks it against what it should be (WRID and
-// QPNum are filled in).
+// ok waits for one completion and compares it with want, whose WRID and QPNum it fills in.
 func (e *end) ok(id uint64, want verbs.WC) verbs.WC {
 	e.h.Helper()
 	wc := e.wait(1)[0]
@@ -273,7 +272,7 @@ func (e *end) ok(id uint64, want verbs.WC) verbs.WC {
 	return wc
 }
 
-// quiet checks that nothing completed.
+// quiet checks that no request has completed.
 func (e *end) quiet() {
 	e.h.Helper()
 	got := make([]verbs.WC, 0, 1)
@@ -282,15 +281,14 @@ func (e *end) quiet() {
 	}
 }
 
-// remote names n bytes of a region, from an offset, as the peer would.
+// remote returns a request on the peer's region mr, from an offset on.
 func remote(op verbs.Opcode, mr verbs.MemoryRegion, off uint64, sgl ...verbs.SGE) verbs.SendWR {
 	return verbs.SendWR{Opcode: op, Flags: signaled, SGL: sgl, RKey: mr.RKey(), RemoteAddr: mr.RemoteAddr() + off}
 }
 
-// broken waits until both sides have lost the connection through an error and
-// everything has completed. id is the request of a that caused it, status how
-// it must have ended if the fabric is precise. recvStatus is how the oldest
-// Receive of b ended, if any is open.
+// broken waits until an error has ended the connection at both sides and all requests have
+// completed. id is the request of a that caused the error, and status its status on a precise
+// fabric. recvStatus is the status of the oldest open Receive of b, if there is one.
 func (h *harness) broken(a, b *end, id uint64, status, recvStatus verbs.Status) {
 	h.Helper()
 	h.lost(a)
@@ -315,9 +313,9 @@ func (h *harness) broken(a, b *end, id uint64, status, recvStatus verbs.Status) 
 	a.quiet()
 	b.quiet()
 	if errA, errB := a.qp.Err(), b.qp.Err(); !errors.Is(errA, verbs.ErrConnectionBroken) && !errors.Is(errB, verbs.ErrConnectionBroken) {
-		h.Errorf("neither side knows that an error broke the connection: %v; %v", errA, errB)
+		h.Errorf("connection ended with %v and %v, want %v at one side at least", errA, errB, verbs.ErrConnectionBroken)
 	} else if h.Precise && !errors.Is(errA, verbs.StatusError{Status: status}) {
-		h.Errorf("error %v does not tell the status %v", errA, status)
+		h.Errorf("error %v does not wrap the status %v", errA, status)
 	}
 	_, err := a.qp.PostSend([]verbs.SendWR{{Opcode: verbs.Send}})
 	h.wantErr("post on a broken connection", err, verbs.ErrInvalidState)
@@ -346,7 +344,7 @@ func (h *harness) lost(e *end) {
 	}
 }
 
-// Run runs a part of a case; what it makes is closed at its end.
+// Run runs a part of a case. Objects of the part are closed at its end.
 func (h *harness) Run(name string, part func(*harness)) {
 	h.TB.(*testing.T).Run(name, func(t *testing.T) { part(&harness{TB: t, Fabric: h.Fabric}) })
 }

@@ -2,7 +2,7 @@ package verbstest
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 
-// R290: after Invalidate returned, the key is dead, whatever the peer does.
+// R290: after Invalidate has returned, the peer cannot use the key.
 func testInvalidateCall(h *harness) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
 		for name, kill := range map[string]func(verbs.MemoryRegion) error{
@@ -28,8 +28,8 @@ func testInvalidateCall(h *harness) {
 	h.wantErr("reregister what is gone", mr.Reregister(mr.Bytes(), 0), verbs.ErrClosed)
 }
 
-// A LocalInvalidate request ends a region in its turn; of a key that is none,
-// it breaks the connection.
+// A LocalInvalidate invalidates a region in the order of the queue. With an unknown key it
+// breaks the connection.
 func testLocalInvalidate(h *harness) {
 	c, _ := h.connected()
 	mr := c.region(8, remoteRW)
@@ -44,7 +44,7 @@ func testLocalInvalidate(h *harness) {
 	other := h.newEnd(h.Client, verbs.QPConfig{}).region(8, remoteRW)
 	for name, key := range map[string]uint32{"invalid already": mr.RKey(), "foreign domain": other.RKey(), "none": 0} {
 		h.Run(name, func(h *harness) {
-			h.Precise = true // our own device tells
+			h.Precise = true // the error is local, so its status is known
 			c, s := h.connected()
 			s.recvs(1, 8)
 			id := c.post(verbs.SendWR{Opcode: verbs.LocalInvalidate, Flags: signaled, InvalidateRKey: key})
@@ -72,7 +72,7 @@ func needRemoteInvalidate(h *harness) {
 	h.Skip("the device cannot invalidate remotely")
 }
 
-// SendWithInvalidate ends the peer's region and says so.
+// SendWithInvalidate invalidates the peer's region, and the Receive reports its key.
 func testRemoteInvalidate(h *harness) {
 	needRemoteInvalidate(h)
 	c, s := h.connected()
@@ -80,7 +80,7 @@ func testRemoteInvalidate(h *harness) {
 	other := c.region(8, remoteRW|verbs.AccessRemoteInvalidate)
 	r := c.recv(whole(c.region(8, verbs.AccessLocalWrite)))
 	id := s.post(verbs.SendWR{Opcode: verbs.SendWithInvalidate, Flags: signaled, InvalidateRKey: mr.RKey(), SGL: []verbs.SGE{s.text("bye")}})
-	// The server is not the initiator; where that must speak first, it does now.
+	// The server is not the initiator, which some protocols require to send first.
 	s.recvs(1, 8)
 	hello := c.send(c.text("hi"))
 	for range 2 {
@@ -104,8 +104,8 @@ func testRemoteInvalidate(h *harness) {
 	h.broken(s, c, late, verbs.StatusRemoteAccess, verbs.StatusFlushed)
 }
 
-// RFC 5042 §6.4.5: a peer can invalidate only what is valid, meant for it, and
-// of its connection.
+// RFC 5042 §6.4.5: a peer can invalidate only a valid region of its connection's domain that has
+// the right for it.
 func testRemoteInvalidateRefused(h *harness) {
 	needRemoteInvalidate(h)
 	const all = remoteRW | verbs.AccessRemoteInvalidate
@@ -144,7 +144,7 @@ func testRemoteInvalidateRefused(h *harness) {
 	}
 }
 
-// R301: a region used again has a new key, and the old one is dead.
+// R301: a region that is registered again has a new key, and the old one is invalid.
 func testReregister(h *harness) {
 	c, s := h.connected()
 	mr := s.region(64, remoteRW)

@@ -11,13 +11,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A context that has ended ends every call that takes one, before it does
-// anything that has to be undone.
+// A call with a context that has ended returns at once, without an effect that would have to be
+// undone.
 func testEndedContext(h *harness) {
 	ended, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
 	if ln, err := h.Server.Listen(ended, h.Addr); err == nil {
-		h.check("close", ln.Close()) // a provider that need not wait may as well listen
+		h.check("close", ln.Close()) // a provider that does not wait may succeed
 	} else {
 		h.wantErr("listen", err, context.DeadlineExceeded)
 	}
@@ -45,7 +45,7 @@ func testEndedContext(h *harness) {
 	h.wantErr("second answer", req.Reject(nil), verbs.ErrInvalidState)
 }
 
-// Many connect at once: each request leads to its own dialer.
+// Many connect at once. Each request connects its own dialer.
 func testManyConnects(h *harness) {
 	const n = 16
 	ctx, cancel := h.context()
@@ -98,7 +98,7 @@ func testManyConnects(h *harness) {
 	}
 }
 
-// A listener that closes refuses who is waiting for it.
+// A listener that closes refuses the connection requests that wait.
 func testCloseWhileDialing(h *harness) {
 	ctx, cancel := h.context()
 	defer cancel()
@@ -114,7 +114,7 @@ func testCloseWhileDialing(h *harness) {
 			res <- err
 		}()
 	}
-	time.Sleep(5 * time.Millisecond) // likely all are waiting by now; either way they are refused
+	time.Sleep(5 * time.Millisecond) // probably all wait by now; they are refused in any case
 	h.must("close", ln.Close())
 	for range n {
 		if err := h.result(res); !errors.Is(err, verbs.ErrConnectionRefused) && (h.Precise || !errors.Is(err, verbs.ErrPeerDisconnected)) {
@@ -126,7 +126,7 @@ func testCloseWhileDialing(h *harness) {
 	}
 }
 
-// A rejection takes along as much as a connection does.
+// A rejection has as much private data as an accepted connection.
 func testRejectData(h *harness) {
 	ctx, cancel := h.context()
 	defer cancel()
@@ -137,7 +137,7 @@ func testRejectData(h *harness) {
 		req, res := h.dialing(ctx, ln, c)
 		reason := bytes.Repeat([]byte{'r'}, n)
 		h.must("reject", req.Reject(reason))
-		clear(reason) // the caller's again
+		clear(reason) // it belongs to the caller again
 		err := h.result(res)
 		if rejected := new(verbs.RejectedError); !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, bytes.Repeat([]byte{'r'}, n)) {
 			h.Errorf("%d bytes: dial: %v", n, err)
@@ -146,7 +146,7 @@ func testRejectData(h *harness) {
 	}
 }
 
-// Objects of two devices do not mix.
+// Objects of two devices cannot be used together.
 func testForeignObjects(h *harness) {
 	if h.Client == h.Server {
 		h.Skip("needs two devices")
@@ -169,9 +169,9 @@ func testForeignObjects(h *harness) {
 	h.wantErr("receive into the other device's region", err, verbs.ErrForeignObject)
 }
 
-// The end is told once, when everything that was flushed can be polled.
+// QPConfig.Notify is called once, when all flushed completions can be polled.
 func testNotifiedOnce(h *harness) {
-	_, s := h.connected() // another connection: not to be told of
+	_, s := h.connected() // another connection, which does not notify
 	peer := h.newEnd(h.Server, verbs.QPConfig{})
 	d := h.newEnd(h.Client, verbs.QPConfig{})
 	var calls, found atomic.Int32
@@ -201,7 +201,7 @@ func testNotifiedOnce(h *harness) {
 	}
 }
 
-// Resources counts what lives, kind by kind.
+// Resources counts the existing objects of each kind.
 func testAccounting(h *harness) {
 	dev := h.Client
 	var want verbs.Resources
@@ -277,7 +277,7 @@ func testAccounting(h *harness) {
 	}
 }
 
-// What was closed refuses with ErrClosed, and closes again in peace.
+// Calls on closed objects return ErrClosed, and Close is idempotent.
 func testUseAfterClose(h *harness) {
 	pd, err := h.Client.AllocPD()
 	h.must("alloc pd", err)
@@ -324,8 +324,7 @@ func testUseAfterClose(h *harness) {
 	h.wantErr("listener of a closed device", err, verbs.ErrClosed)
 }
 
-// The listeners of a device go with it, and who dials it or is being dialed by
-// it is told.
+// Removing a device closes its listeners, and ends connection requests to and from it.
 func testRemovalOfListeners(h *harness) {
 	if h.Remove == nil {
 		h.Skip("Fabric.Remove is not set: the suite cannot take the device away")
@@ -344,7 +343,7 @@ func testRemovalOfListeners(h *harness) {
 	h.Remove(h.Server)
 	h.wantErr("accept", h.result(waiting), verbs.ErrClosed)
 	h.check("close of a listener that went", ln.Close())
-	req.Reject(nil) // answered or not, it is settled
+	req.Reject(nil) // it may have been answered
 	if err := h.result(res); err == nil {
 		h.Error("dial to a removed device succeeded")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A queue pair takes as many elements as it was made for, and not one more.
+// A queue pair accepts as many elements as it was created for, and not one more.
 func testElementLimits(h *harness) {
 	ca, sa := h.Client.Attributes(), h.Server.Attributes()
 	send, recv := min(3, ca.MaxSendSGE), min(2, sa.MaxRecvSGE)
@@ -44,7 +44,7 @@ func testElementLimits(h *harness) {
 	s.recv(list(sink, recv)...)
 }
 
-// What is longer than the device takes is refused: by Alloc and by a post.
+// Alloc and posts refuse sizes above the limits of the device.
 func testSizes(h *harness) {
 	c, _ := h.connected()
 	a := h.Client.Attributes()
@@ -61,7 +61,7 @@ func testSizes(h *harness) {
 	peer := h.newEnd(h.Server, verbs.QPConfig{})
 	h.connect(long, peer, nil, nil)
 	mr := long.region(part, 0)
-	sgl := make([]verbs.SGE, elements) // the same bytes again and again
+	sgl := make([]verbs.SGE, elements) // all of the same bytes
 	for i := range sgl {
 		sgl[i] = whole(mr)
 	}
@@ -90,9 +90,9 @@ func testSizes(h *harness) {
 	}
 }
 
-// Nothing, in all its shapes, is a message like any other, and leaves what it
-// goes to untouched. So does the rest of a Receive that a short message left over.
-func testNothing(h *harness) {
+// An empty message, with any list, is a message like any other, and does not change its target.
+// Nor does a short message change the rest of its Receive.
+func testEmpty(h *harness) {
 	c, s := h.connected()
 	src, dst := c.region(8, 0), s.region(8, remoteRW)
 	copy(src.Bytes(), "message!")
@@ -131,7 +131,7 @@ func testNothing(h *harness) {
 	}
 }
 
-// The list of a Read is filled in its order, each element to its end.
+// A Read fills the elements of its list in order.
 func testReadLists(h *harness) {
 	a := h.Client.Attributes()
 	n := min(a.MaxReadSGE, a.MaxSendSGE, 8)
@@ -156,15 +156,15 @@ func testReadLists(h *harness) {
 	}
 }
 
-// Both sides Write and Read more than any buffer between them holds, at once:
-// neither waits for the other's reading to get on with its own.
+// Both sides Write and Read more than all buffers between them hold, at once. Neither waits
+// until the other has read.
 func testBulk(h *harness) {
 	const size, times = 1 << 20, 4
 	c, s := h.connected()
 	type side struct {
 		e           *end
-		target, own verbs.MemoryRegion // of Writes of the peer; of our Writes and of its Reads
-		got         verbs.MemoryRegion // sink of our Reads
+		target, own verbs.MemoryRegion // target of the peer's Writes; source of our Writes and of its Reads
+		got         verbs.MemoryRegion // target of our Reads
 	}
 	sides := [2]side{}
 	for i, e := range []*end{c, s} {
@@ -194,7 +194,7 @@ func testBulk(h *harness) {
 			}
 		}
 	}
-	for i := range sides { // R4: each has the other's Send, so the Writes before it
+	for i := range sides { // R4: the Writes before the other's Send are in place
 		if !bytes.Equal(sides[i].target.Bytes(), sides[1-i].own.Bytes()) {
 			h.Errorf("side %d does not have what the other wrote", i)
 		}

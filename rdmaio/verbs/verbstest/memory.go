@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// R4, R5: what was Written is there when a later Send is.
+// R4, R5: the bytes of a Write are in place when a later Send has arrived.
 func testWriteThenSend(h *harness) {
 	c, s := h.connected()
 	const n = 64 << 10
@@ -34,7 +34,7 @@ func testWriteThenSend(h *harness) {
 	s.quiet() // R6: a Write completes at its initiator only
 }
 
-// R1, R6: a Read fetches, and completes at its initiator only.
+// R1, R6: a Read copies the peer's memory, and completes at its initiator only.
 func testRead(h *harness) {
 	c, s := h.connected()
 	src := s.region(100, verbs.AccessRemoteRead)
@@ -52,7 +52,7 @@ func testRead(h *harness) {
 	s.quiet()
 }
 
-// A fenced Send goes out when the Read before it has landed.
+// A fenced Send is sent after the Read before it has completed.
 func testFence(h *harness) {
 	c, s := h.connected()
 	src, sink := s.region(32<<10, verbs.AccessRemoteRead), c.region(32<<10, verbs.AccessLocalWrite)
@@ -70,7 +70,7 @@ func testFence(h *harness) {
 		h.Errorf("the fenced Send carried %v: it did not wait for the Read", back[0].Bytes())
 	}
 
-	// A fenced Write, of what the Read before it brings.
+	// A fenced Write of the bytes that the Read before it has copied.
 	clear(sink.Bytes())
 	target := s.region(4, remoteRW)
 	s.recvs(1, 4)
@@ -86,7 +86,7 @@ func testFence(h *harness) {
 	}
 }
 
-// RFC 5040 §5: access to no byte is not checked and moves nothing.
+// RFC 5040 §5: an access of zero length is not checked and has no effect.
 func testZeroLength(h *harness) {
 	c, _ := h.connected()
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
@@ -100,9 +100,8 @@ func testZeroLength(h *harness) {
 	}
 }
 
-// refused makes one access that must be refused, on a connection of its own,
-// and checks that no byte moved. prepare gives the victim's region and the
-// request, without its list.
+// refused does an access that must be refused, on a new connection, and checks that no byte has
+// moved. prepare returns the victim's region, and the request without its list.
 func (h *harness) refused(name string, op verbs.Opcode, n int, prepare func(c, s *end) (verbs.MemoryRegion, verbs.SendWR)) {
 	h.Run(name+"/"+op.String(), func(h2 *harness) {
 		c, s := h2.connected()
@@ -128,8 +127,8 @@ func (h *harness) refused(name string, op verbs.Opcode, n int, prepare func(c, s
 	})
 }
 
-// R9; RFC 5042 §6.2.1, §6.3.1: the whole range is within the region, or nothing
-// happens.
+// R9; RFC 5042 §6.2.1, §6.3.1: an access whose range is not entirely within the region has no
+// effect.
 func testBounds(h *harness) {
 	for _, tc := range []struct {
 		name string
@@ -165,7 +164,7 @@ func testBounds(h *harness) {
 	}
 }
 
-// R9, R304: each right is needed and is enough.
+// R9, R304: each right is necessary and sufficient.
 func testRights(h *harness) {
 	const lw, rr, rw = verbs.AccessLocalWrite, verbs.AccessRemoteRead, verbs.AccessRemoteWrite
 	for _, access := range []verbs.Access{0, lw, rr, lw | rr, lw | rw, lw | rw | rr} {
@@ -188,8 +187,8 @@ func testRights(h *harness) {
 	}
 }
 
-// R8: the key of another domain, here that of another connection, is refused,
-// and the other connection does not notice.
+// R8: the key of another domain, here that of another connection, is refused. The other
+// connection is not affected.
 func testForeignDomain(h *harness) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
 		h.Run(op.String(), func(h *harness) {
@@ -209,8 +208,8 @@ func testForeignDomain(h *harness) {
 	}
 }
 
-// R1, R301: handles are 32 bits, never 0, all different, in no order; regions
-// without remote rights have none.
+// R1, R301: handles have 32 bits, are never 0, all different and in no order. Regions without
+// remote rights have none.
 func testHandles(h *harness) {
 	e := h.newEnd(h.Server, verbs.QPConfig{})
 	const n = 2000
@@ -281,7 +280,7 @@ func testAlloc(h *harness) {
 		if at := reflect.ValueOf(buf).Pointer(); at%64 != 0 {
 			h.Errorf("%d bytes are at %#x, which 64 does not divide", n, at)
 		}
-		h.must("free", e.pd.Free([][]byte{buf, buf[:0], buf[:1]}[i%3])) // the first byte counts
+		h.must("free", e.pd.Free([][]byte{buf, buf[:0], buf[:1]}[i%3])) // only the first byte matters
 	}
 	buf, err := e.pd.Alloc(100)
 	h.must("alloc", err)

@@ -22,7 +22,7 @@ func testOrder(h *harness) {
 	if k != n {
 		h.Fatalf("posted %d, want %d", k, n)
 	}
-	clear(wrs) // the caller's again
+	clear(wrs) // it belongs to the caller again
 	for i, wc := range s.wait(n) {
 		want := fmt.Sprint("message ", i)
 		if wc.WRID != uint64(i+1) || wc.Status != verbs.StatusSuccess || string(bufs[i].Bytes()[:wc.ByteLen]) != want {
@@ -38,8 +38,8 @@ func testOrder(h *harness) {
 	s.quiet()
 }
 
-// R3, R11: a message has its length and no other bytes; a Receive that is just
-// large enough will do.
+// R3, R11: a message arrives with its length and bytes. A Receive of exactly that length is large
+// enough.
 func testLengths(h *harness) {
 	c, s := h.connected()
 	for _, n := range []int{0, 1, 3, 127, 128, 4096, 70000} {
@@ -55,7 +55,7 @@ func testLengths(h *harness) {
 			h.Errorf("%d bytes: message or its surroundings differ", n)
 		}
 	}
-	// A message without elements at all.
+	// A message without elements.
 	r, id := s.recv(), c.send()
 	s.ok(r, verbs.WC{Opcode: verbs.WCRecv})
 	c.ok(id, verbs.WC{Opcode: verbs.WCSend})
@@ -98,7 +98,7 @@ func testBothDirections(h *harness) {
 	}
 }
 
-// Receives posted before the connection are good for the first message.
+// The first message uses a Receive that was posted before the connection.
 func testEarlySend(h *harness) {
 	c, s := h.newEnd(h.Client, verbs.QPConfig{}), h.newEnd(h.Server, verbs.QPConfig{})
 	cb, sb := c.recvs(1, 8), s.recvs(1, 8)
@@ -106,7 +106,7 @@ func testEarlySend(h *harness) {
 		h.Errorf("state %v before dial", st)
 	}
 	h.connect(c, s, nil, nil)
-	s.send(s.text("server")) // first: the provider holds it back where the initiator must speak first
+	s.send(s.text("server")) // first: the provider delays it where the initiator must send first
 	c.send(c.text("client"))
 	c.wait(2)
 	s.wait(2)
@@ -115,8 +115,7 @@ func testEarlySend(h *harness) {
 	}
 }
 
-// R3: a message longer than its Receive breaks the connection, and is not
-// truncated.
+// R3: a message that is longer than its Receive breaks the connection. It is not truncated.
 func testReceiveTooSmall(h *harness) {
 	c, s := h.connected()
 	bufs := s.recvs(2, 8)

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// RFC 5042 §6.1.1, A2: keys around a known one, and such as a counter would
-// have given, open nothing; each wrong guess costs the guesser its connection.
+// RFC 5042 §6.1.1, A2: keys next to a known one, and keys that a counter would generate, are not
+// valid. Each wrong guess costs the attacker its connection.
 func testGuessedKeys(h *harness) {
 	_, s := h.connected()
 	victim := s.region(64, remoteRW)
@@ -53,7 +53,7 @@ func testGuessedKeys(h *harness) {
 	}
 }
 
-// R290, A5: whenever Invalidate returns, no Write comes after it.
+// R290, A5: no Write changes memory after Invalidate has returned.
 func testInvalidateRace(h *harness) {
 	for round := range 20 {
 		c, s := h.connected()
@@ -63,7 +63,7 @@ func testInvalidateRace(h *harness) {
 		var stop atomic.Bool
 		wg.Go(func() {
 			for i := byte(1); !stop.Load(); i++ {
-				if i%8 == 0 { // a full queue is no reason to stop
+				if i%8 == 0 { // so the queue may be full: go on
 					c.cq.Poll(make([]verbs.WC, 64))
 				}
 				wr := remote(verbs.RDMAWrite, mr, 0, whole(src))
@@ -75,7 +75,7 @@ func testInvalidateRace(h *harness) {
 		})
 		time.Sleep(time.Duration(round) * 20 * time.Microsecond)
 		h.must("invalidate", mr.Invalidate())
-		for i := range mr.Bytes() { // ours alone now; the race detector watches
+		for i := range mr.Bytes() { // the race detector reports other accesses
 			mr.Bytes()[i] = 0xa5
 		}
 		h.lost(s)
@@ -87,8 +87,8 @@ func testInvalidateRace(h *harness) {
 	}
 }
 
-// One domain and one completion queue for two connections: a key works on both,
-// completions name their queue pair, the end of one leaves the other alone.
+// Two connections share a domain and a completion queue. A key works on both, completions name
+// their queue pair, and the end of one connection does not affect the other.
 func testSharedObjects(h *harness) {
 	c1, s1 := h.connected()
 	c2 := h.newEnd(h.Client, verbs.QPConfig{})
@@ -123,7 +123,7 @@ func testSharedObjects(h *harness) {
 	}
 }
 
-// As many elements as the device takes, in both directions.
+// Messages with as many elements as the device allows, in both directions.
 func testLongLists(h *harness) {
 	a, b := h.Client.Attributes(), h.Server.Attributes()
 	n := min(a.MaxSendSGE, b.MaxRecvSGE, 64)
@@ -152,7 +152,7 @@ func testLongLists(h *harness) {
 	}
 }
 
-// R5: the completions of a send queue come in post order, whatever is in it.
+// R5: the completions of a send queue come in the order of the posts, for all opcodes.
 func testCompletionOrder(h *harness) {
 	c, s := h.connected()
 	mr := s.region(32<<10, remoteRW)
@@ -178,8 +178,8 @@ func testCompletionOrder(h *harness) {
 	s.wait(16)
 }
 
-// A notification may poll, arm and post, on both sides at once, on the very
-// connection that causes it.
+// A notification may poll, arm and post on the connection that has caused it, at both sides at
+// once.
 func testPostFromNotify(h *harness) {
 	const rounds = 200
 	done := make(chan struct{})
@@ -223,7 +223,7 @@ func testPostFromNotify(h *harness) {
 			}
 		}
 	}
-	// The queues exist before the players they notify; nothing is armed before.
+	// The queues are created before the players that they notify, and not armed until then.
 	for i, dev := range []verbs.Device{h.Client, h.Server} {
 		p := new(player)
 		players[i] = p
@@ -263,8 +263,8 @@ func testPostFromNotify(h *harness) {
 	}
 }
 
-// Close while others post: each post is taken or refused, nothing hangs,
-// nothing completes twice, and what was taken completes.
+// A queue pair closes while other goroutines post. Each post is accepted or refused, none
+// blocks, and each accepted request completes once.
 func testCloseWhilePosting(h *harness) {
 	for round := range 20 {
 		c, s := h.connected()
@@ -303,8 +303,8 @@ func testCloseWhilePosting(h *harness) {
 	}
 }
 
-// ErrDeviceRemoved: a device that goes takes its connections along; what was
-// made of it can be closed, and nothing new be made.
+// ErrDeviceRemoved: removing a device ends its connections. Its objects can be closed, and no
+// others be created.
 func testRemoval(h *harness) {
 	if h.Remove == nil {
 		h.Skip("Fabric.Remove is not set: the suite cannot take the device away")

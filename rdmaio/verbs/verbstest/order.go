@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A LocalInvalidate takes its turn: what was posted before it uses the region,
-// and a Read too if it is fenced; then the key is dead for the peer.
+// A LocalInvalidate runs in the order of its queue: requests before it can use the region, and
+// so can a Read if the LocalInvalidate is fenced. Afterwards the peer cannot use the key.
 func testLocalInvalidateOrder(h *harness) {
 	c, s := h.connected()
 	mr := c.region(16<<10, remoteRW)
@@ -28,7 +28,7 @@ func testLocalInvalidateOrder(h *harness) {
 		wrs[i].WRID = c.nextID()
 		wrs[i].Flags |= signaled
 	}
-	for i := range wrs { // in posts of their own: a batch would say the order
+	for i := range wrs { // one by one: a batch would show the order
 		_, err := c.qp.PostSend(wrs[i : i+1])
 		h.must("post", err)
 	}
@@ -49,7 +49,7 @@ func testLocalInvalidateOrder(h *harness) {
 	}
 }
 
-// R290, A6: whenever Invalidate returns, no Read sees what is put there after it.
+// R290, A6: no Read returns bytes that were written after Invalidate has returned.
 func testInvalidateReadRace(h *harness) {
 	for round := range 10 {
 		c, s := h.connected()
@@ -70,7 +70,7 @@ func testInvalidateReadRace(h *harness) {
 		})
 		time.Sleep(time.Duration(round) * 30 * time.Microsecond)
 		h.must("invalidate", mr.Invalidate())
-		for i := range mr.Bytes() { // a secret, ours alone now
+		for i := range mr.Bytes() { // a secret, which the peer must not get
 			mr.Bytes()[i] = 0x5e
 		}
 		h.lost(s)
@@ -83,13 +83,13 @@ func testInvalidateReadRace(h *harness) {
 	}
 }
 
-// R290, R301: a region that is invalidated and used again at once, while the peer
-// goes on with the old key: nothing reaches the new bytes.
+// R290, R301: a region is invalidated and registered again at once, while the peer still uses the
+// old key. No access changes the new bytes.
 func testReregisterRace(h *harness) {
 	for round := range 10 {
 		c, s := h.connected()
 		next := s.region(4096, 0)
-		mr := s.region(4096, remoteRW) // gone before the memory of next is
+		mr := s.region(4096, remoteRW) // deregistered before the memory of next is freed
 		src := c.region(4096, 0)
 		copy(src.Bytes(), bytes.Repeat([]byte{0xee}, 4096))
 		var wg sync.WaitGroup
@@ -118,8 +118,8 @@ func testReregisterRace(h *harness) {
 	}
 }
 
-// Whatever is posted in whatever order, both ends agree with a model that does
-// one thing after the other.
+// With random requests in random order, the memory of both ends equals that of a model that
+// carries out one request after the other.
 func testRandom(h *harness) {
 	const size, steps, depth = 512, 400, 8
 	c, s := h.connected()
@@ -135,8 +135,8 @@ func testRandom(h *harness) {
 		return off, rng.IntN(min(size-off, 32) + 1)
 	}
 	for step := 0; step < steps; {
-		// A burst that nobody outside sees the middle of; Reads end it, for what
-		// comes behind one might overtake it.
+		// A burst, whose intermediate states are not visible. A Read ends it, since later
+		// requests may overtake the Read.
 		var wrs []verbs.SendWR
 		var messages [][]byte
 		for len(wrs) < depth {
@@ -179,7 +179,7 @@ func testRandom(h *harness) {
 				h.Fatalf("step %d: message %d: %+v with %x, want %x", step, i, wc, got, messages[i])
 			}
 		}
-		// R4: a Send behind the burst's Writes tells that they are there.
+		// R4: a Send behind the burst's Writes proves that they are in place.
 		s.recv()
 		c.send()
 		c.wait(1)

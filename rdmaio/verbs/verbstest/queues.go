@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What a post can see, it refuses, and nothing has happened.
+// A post refuses requests with errors that it can detect, and has no other effect.
 func testPostErrors(h *harness) {
 	c, s := h.connected()
 	h.fresh(c, s)
@@ -23,7 +23,7 @@ func testPostErrors(h *harness) {
 		name string
 		sgl  []verbs.SGE
 		want error
-		recv error // for a Receive; nil: fine there too
+		recv error // the error for a Receive; may be nil
 	}{
 		{"no region", []verbs.SGE{{Length: 1}}, verbs.ErrInvalidWR, verbs.ErrInvalidWR},
 		{"behind the end", []verbs.SGE{{MR: rw, Offset: 4, Length: 5}}, verbs.ErrInvalidWR, verbs.ErrInvalidWR},
@@ -40,7 +40,7 @@ func testPostErrors(h *harness) {
 		for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
 			want := tc.want
 			if op == verbs.RDMARead {
-				want = tc.recv // a sink, like a Receive
+				want = tc.recv // the list of a Read is a target, like that of a Receive
 			}
 			if want == nil {
 				continue
@@ -72,8 +72,8 @@ func (h *harness) fresh(c, s *end) {
 	}
 }
 
-// libibverbs' bad_wr: what stands before the bad one is posted, what stands
-// behind it is not.
+// As with bad_wr of libibverbs, requests before the bad one are posted, and those behind it are
+// not.
 func testBadWR(h *harness) {
 	c, s := h.connected()
 	s.recvs(4, 8)
@@ -103,8 +103,8 @@ func testBadWR(h *harness) {
 	}
 }
 
-// A queue takes as many as it was made for, and again as many after they were
-// polled.
+// A queue accepts as many requests as it was created for, and as many again after their
+// completions were polled.
 func testQueueFull(h *harness) {
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: 3, MaxRecvWR: 3})
 	s := h.newEnd(h.Server, verbs.QPConfig{})
@@ -131,7 +131,7 @@ func testQueueFull(h *harness) {
 	}
 }
 
-// An unsignaled request gives its entry back with the next signaled one.
+// The entry of an unsignaled request is freed with that of the next signaled one.
 func testUnsignaled(h *harness) {
 	c := h.newEnd(h.Client, verbs.QPConfig{MaxSendWR: 4})
 	s := h.newEnd(h.Server, verbs.QPConfig{})
@@ -153,8 +153,7 @@ func testUnsignaled(h *harness) {
 	}
 }
 
-// RFC 5042 §6.4.3.2: a completion queue cannot be promised to more than it has
-// entries for.
+// RFC 5042 §6.4.3.2: queue pairs cannot reserve more entries than a completion queue has.
 func testReservation(h *harness) {
 	pd, err := h.Client.AllocPD()
 	h.must("alloc pd", err)
@@ -206,8 +205,8 @@ func testReservation(h *harness) {
 	h.check("close pd again", pd.Close())
 }
 
-// Two sides bounce a message and sleep by the waiting rule: a missed wake-up
-// stops them.
+// Two sides send a message back and forth, and wait with Arm. A missed notification would stop
+// them.
 func testArm(h *harness) {
 	c, s := h.connected()
 	const rounds = 1000
@@ -243,7 +242,7 @@ func testArm(h *harness) {
 	}
 	c.ready, s.ready = make(chan struct{}, 1), make(chan struct{}, 1)
 	var wg sync.WaitGroup
-	// Both in goroutines: a side that fails must not end the case while the other runs.
+	// Both run in goroutines: a failure of one must not end the case while the other runs.
 	wg.Go(func() { bounce(s, c, false) })
 	wg.Go(func() { bounce(c, s, true) })
 	wg.Wait()
@@ -253,7 +252,7 @@ func testArm(h *harness) {
 	h.armOnce(c, s)
 }
 
-// armOnce: one Arm, one notification, and only for what comes after it.
+// armOnce checks that one Arm causes one notification, and only for a completion after it.
 func (h *harness) armOnce(c, s *end) {
 	h.Helper()
 	for len(s.wake) > 0 {
@@ -273,7 +272,7 @@ func (h *harness) armOnce(c, s *end) {
 	s.wait(1)
 }
 
-// Arm for solicited completions sleeps through others, but not through errors.
+// Arm for solicited completions ignores other completions, but not errors.
 func testSolicited(h *harness) {
 	c, s := h.connected()
 	s.recvs(3, 8)

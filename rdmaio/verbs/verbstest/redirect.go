@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// R289: after Redirect, key, addresses and rights are those of before, and no access reaches the old memory. The memory can be
-// exchanged again and again, and the region then ends as any other.
+// R289: Redirect does not change key, addresses and rights, and no access uses the old memory
+// afterwards. The memory can be replaced several times, and the region can then be invalidated
+// as any other.
 func testRedirect(h *harness) {
 	c, s := h.connected()
 	mr := s.region(8, remoteRW)
@@ -22,7 +23,7 @@ func testRedirect(h *harness) {
 		h.Helper()
 		id := c.post(remote(verbs.RDMAWrite, mr, 0, c.text(text)))
 		c.ok(id, verbs.WC{Opcode: verbs.WCRDMAWrite})
-		// The completion says that it has left; a Read sees that it was placed.
+		// The completion does not prove that the bytes are in place; a Read does.
 		got := c.region(8, verbs.AccessLocalWrite)
 		id = c.post(remote(verbs.RDMARead, mr, 0, whole(got)))
 		c.ok(id, verbs.WC{Opcode: verbs.WCRDMARead, ByteLen: 8})
@@ -53,7 +54,7 @@ func testRedirect(h *harness) {
 	}
 	h.wantErr("redirect to another size", move.Redirect(s.region(9, 0).Bytes()), verbs.ErrInvalidValue)
 	h.must("invalidate", mr.Invalidate())
-	h.check("redirect what is invalid", move.Redirect(first))
+	h.check("redirect an invalid region", move.Redirect(first))
 	h.must("deregister", mr.Deregister())
-	h.wantErr("redirect what is gone", move.Redirect(first), verbs.ErrClosed)
+	h.wantErr("redirect a deregistered region", move.Redirect(first), verbs.ErrClosed)
 }

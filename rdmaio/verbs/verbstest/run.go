@@ -1,7 +1,7 @@
-// Package verbstest is the acceptance suite of verbs providers: what a
-// transport relies on, and what a peer must not get away with. A provider's
-// test calls Run with a function that opens a fresh pair of devices, and its
-// benchmarks Benchmark with the same:
+// Package verbstest is the acceptance suite of verbs providers. It tests the behavior that a
+// transport relies on, and the defenses against a peer. A provider's test calls Run with a
+// function that opens a fresh pair of devices, and its benchmark calls Benchmark with the
+// same function:
 //
 //	func TestAcceptance(t *testing.T) {
 //		verbstest.Run(t, func(t *testing.T) verbstest.Fabric { return open(t) })
@@ -9,18 +9,18 @@
 //	func BenchmarkVerbs(b *testing.B) { verbstest.Benchmark(b, open) }
 //
 //	func open(tb testing.TB) verbstest.Fabric {
-//		client, server := ... // two devices that reach each other
+//		client, server := ... // two devices that can connect to each other
 //		return verbstest.Fabric{Client: client, Server: server, Addr: "127.0.0.1:0"}
 //	}
 //
-// One device may be both. Run it under the race detector too: several cases
-// hand memory back and forth so that it sees a provider that touches bytes
-// which are no longer its own. The suite is itself tested, by providers with
-// one deliberate fault each (mutants_test.go).
+// Client and server may be the same device. Run the suite under the race detector too:
+// several cases pass memory back and forth, so that the detector finds a provider that
+// accesses bytes which do not belong to it any more. The suite itself is tested with
+// providers that have one deliberate fault each (mutants_test.go).
 //
-// The suite names the rows of the requirements list (R1 to R14, R290, R301,
-// R304, R318, R319) that a case proves, and leaves each device as it found it: everything
-// closed, nothing counted by Resources.
+// The comments of the cases name the rows of docs/requirements.md that they prove (R1 to
+// R14, R290, R301, R304, R318, R319). Each case closes all its objects, and checks that
+// Resources counts none.
 package verbstest
 
 import (
@@ -33,29 +33,30 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Fabric is what a case runs on: two devices that reach each other, used by
-// this case alone. The suite closes them.
+// Fabric holds the two devices of a case, which can connect to each other and which no other
+// case uses. The suite closes them.
 type Fabric struct {
 	Client, Server verbs.Device
 
-	// Addr is what Server listens at: a free name, or a form that finds one
-	// ("127.0.0.1:0").
+	// Addr is the address for Server to listen at: a free name, or one that stands for any
+	// free address ("127.0.0.1:0").
 	Addr string
 
-	// Precise: a Send or Write that the peer refuses completes with the status
-	// that says why. Without it such a request may complete with success or as
+	// Precise reports whether a Send or Write that the peer refuses completes with the
+	// status of that refusal. If false, such a request may complete with success or as
 	// flushed before the connection breaks, as over iWARP.
 	Precise bool
 
-	// Timeout is how long anything may take; default 5 s.
+	// Timeout is the longest time that an operation may take. If zero or negative, the
+	// default is 5 s.
 	Timeout time.Duration
 
-	// Remove takes a device away, as unplugging would. Without it the case of
-	// removal is skipped.
+	// Remove removes a device, as unplugging would. If nil, the cases of removal are
+	// skipped.
 	Remove func(verbs.Device)
 }
 
-// Run runs the suite; open is called once for each case.
+// Run runs the suite. It calls open once for each case.
 func Run(t *testing.T, open func(t *testing.T) Fabric) {
 	for _, c := range []struct {
 		name string
@@ -70,7 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"messages/receive too small", testReceiveTooSmall},
 		{"messages/none posted", testNonePosted},
 		{"messages/long lists", testLongLists},
-		{"messages/nothing in all shapes", testNothing},
+		{"messages/empty", testEmpty},
 		{"messages/too long", testSizes},
 		{"memory/write then send", testWriteThenSend},
 		{"memory/read", testRead},
@@ -89,7 +90,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"memory/redirect", testRedirect},
 		{"invalidate/by call", testInvalidateCall},
 		{"invalidate/by request", testLocalInvalidate},
-		{"invalidate/by request in its turn", testLocalInvalidateOrder},
+		{"invalidate/by request in order", testLocalInvalidateOrder},
 		{"invalidate/by peer", testRemoteInvalidate},
 		{"invalidate/refused to peer", testRemoteInvalidateRefused},
 		{"invalidate/reregister", testReregister},
@@ -133,7 +134,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"disconnect/flush", testFlush},
 		{"disconnect/flush behind a Read", testFlushBehind},
 		{"disconnect/with a reason", testDisconnectReasons},
-		{"disconnect/told once", testNotifiedOnce},
+		{"disconnect/notified once", testNotifiedOnce},
 		{"disconnect/every state", testDisconnectStates},
 		{"disconnect/under load", testDisconnectUnderLoad},
 		{"disconnect/close order", testCloseOrder},
@@ -156,8 +157,8 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 	}
 }
 
-// checkClosed runs after everything of the case was closed. before has the stacks
-// of all goroutines from before the devices were opened.
+// checkClosed runs after all objects of the case were closed. before has the stacks of all
+// goroutines before the devices were opened.
 func (h *harness) checkClosed(before []string) {
 	for _, d := range []verbs.Device{h.Client, h.Server} {
 		if r := d.Resources(); r != (verbs.Resources{}) {
@@ -170,7 +171,7 @@ func (h *harness) checkClosed(before []string) {
 			h.Errorf("close device again: %v", err)
 		}
 	}
-	// A goroutine that has done its last work may still be on its way out.
+	// A goroutine that has finished its work may still be about to end.
 	provider := reflect.Indirect(reflect.ValueOf(h.Client)).Type().PkgPath() + "."
 	limit := len(running(before, provider))
 	left := running(stacks(), provider)
@@ -182,7 +183,7 @@ func (h *harness) checkClosed(before []string) {
 	}
 }
 
-// stacks gives the stacks of all goroutines.
+// stacks returns the stacks of all goroutines.
 func stacks() []string {
 	buf := make([]byte, 64<<10)
 	for {
@@ -194,7 +195,7 @@ func stacks() []string {
 	}
 }
 
-// running picks the stacks that a package is in, or was when it started them.
+// running returns the stacks of goroutines that run or were started by a package's code.
 func running(stacks []string, pkg string) (in []string) {
 	for _, s := range stacks {
 		if strings.Contains(s, pkg) {
