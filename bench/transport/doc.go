@@ -4,11 +4,12 @@
 //   - tcp, framed, framed-go, segments: the lower bounds and practical limits of package verbs.
 //   - net/rpc: the standard library's, with gob, and a struct with one slice of bytes.
 //   - grpc: google.golang.org/grpc with its defaults over one connection without TLS. Messages are
-//     byte slices, by a codec of this package. No time goes into protocol buffers, which flatters it.
-//   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers of
-//     40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
+//     byte slices, by a codec of this package: no time is spent on protocol buffers.
+//   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
+//     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
-//   - mem: rdmaio over providers/mem, both ends in this process; "copy" is one copy of as many bytes.
+//   - mem: rdmaio over providers/mem, both ends in this process.
+//   - copy: one copy of as many bytes.
 //
 // A call has 128 bytes of arguments and of results. "write" moves bulk data to the server: in
 // rdmaio a read chunk, which the server fetches by RDMA Read. "read" moves it to the client: a

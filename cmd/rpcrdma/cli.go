@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	out := &output{w: env.stdout}
 	env.stdout = out
 	code := execute(ctx, args, env)
-	if code == exitDone && out.err != nil { // else the reader would take partial output for all of it
+	if code == exitDone && out.err != nil { // the output is incomplete
 		return report(env, out.err)
 	}
 	return code

@@ -137,14 +137,14 @@ func (f *deviceFlags) address(s string) (string, error) {
 
 // listenAddress returns the HOST:PORT to listen at, for a PORT or HOST[:PORT] of the command line.
 func listenAddress(s string) (string, error) {
-	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // a number is a port: no host has such a name
+	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // no host has a number as its name
 		s = ":" + s
 	}
 	host, port, err := splitAddress(s)
 	return joinAddress(host, port), err
 }
 
-// splitAddress splits HOST[:PORT]; the default port is that of NFS over RDMA.
+// splitAddress splits HOST[:PORT]. The default port is the port of NFS over RDMA.
 func splitAddress(s string) (host string, port uint16, err error) {
 	host, text, err := net.SplitHostPort(s)
 	if err != nil {

@@ -101,7 +101,7 @@ func TestPingStages(t *testing.T) {
 		want []string
 	}{
 		{"name", "no-such-host.invalid", exitFailed, []string{"name of no-such-host.invalid:20049", "try: "}},
-		{"nobody", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "no listener", "start the server"}},
+		{"refused", closed.Addr().String(), exitFailed, []string{"connection to " + closed.Addr().String(), "no listener", "start the server"}},
 		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "accepted the TCP connection and closed it"}},
 		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
 		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},
@@ -409,7 +409,7 @@ func TestPerfWithoutCalls(t *testing.T) {
 // A measurement by time reports at intervals and at the end. Its quantiles are in order.
 func TestPerfIntervals(t *testing.T) {
 	var all []map[string]any
-	for span := 120 * time.Millisecond; len(all) < 4; span *= 4 { // a busy machine may miss what is due
+	for span := 120 * time.Millisecond; len(all) < 4; span *= 4 { // a busy machine may miss reports
 		code, stdout, _ := try(context.Background(), "perf", "-provider", "mem", "-t", span.String(), "-i", "30ms", "-json")
 		if all = objects(t, stdout); code != exitDone || len(all) < 4 && span > 5*time.Second {
 			t.Fatalf("exit %d\n%s", code, stdout)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Long gives long flags written with one dash, which is how they are documented, the two that the
-// parser wants. Short flags whose letter is in attached may have their value behind them, as with a
-// C compiler.
+// Long returns args with a second dash before each long flag that has only one: flags are
+// documented with one dash, and the parser expects two. It does not change short flags whose letter
+// is in attached, which may have their value directly after the letter, as with a C compiler.
 func Long(args []string, attached string) []string {
 	out := make([]string, 0, len(args))
 	for i, a := range args {

@@ -55,7 +55,8 @@ func TestIsTerminal(t *testing.T) {
 			t.Errorf("%s is taken for a terminal", name)
 		}
 	}
-	terminal, err := os.Open("/dev/ptmx") // a pseudo-terminal, so that the test needs no terminal around it
+	// A pseudo-terminal, so that the test can run without a terminal.
+	terminal, err := os.Open("/dev/ptmx")
 	if err != nil {
 		t.Skip("this system has no /dev/ptmx")
 	}

@@ -55,7 +55,7 @@ var providerMutants = []mutant{
 	// The pool of regions and buffers.
 	{"what a pool holds only grows", "rdmaio/internal/mrpool/pool.go", "		p.keptBytes -= uint64(size)\n", "", mrpoolTests},
 	{"buffers made to measure are kept", "rdmaio/internal/mrpool/pool.go", "keep && !p.closed && b.class > 0 &&", "keep && !p.closed &&", mrpoolTests},
-	{"a pool closes over what is in use", "rdmaio/internal/mrpool/pool.go", "	if out > 0 {", "	if out < 0 {", mrpoolTests},
+	{"a pool closes with memory in use", "rdmaio/internal/mrpool/pool.go", "	if out > 0 {", "	if out < 0 {", mrpoolTests},
 	{"a pool holds one buffer too many", "rdmaio/internal/mrpool/pool.go", "p.keptBytes+size <= p.cfg.KeepBytes", "p.keptBytes <= p.cfg.KeepBytes", mrpoolTests},
 	{"a discarded buffer is kept", "rdmaio/internal/mrpool/pool.go", "return p.put(b, false)", "return p.put(b, true)", mrpoolTests},
 }

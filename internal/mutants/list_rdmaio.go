@@ -5,7 +5,7 @@ var rdmaioMutants = []mutant{
 	// Memory.
 	{"a region is reused without a new key", poolFile, "		err = mr.Reregister(buf, access)\n", "		if mr.RKey() == 0 {\n			err = mr.Reregister(buf, access)\n		}\n", poolTests},
 	{"keys are not ended", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "", poolTests},
-	{"nobody waits for the end of a key", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "	go func(mr verbs.MemoryRegion) { _ = mr.Invalidate() }(r.MemoryRegion)\n", poolTests},
+	{"invalidation is not awaited", poolFile, "	if err := r.Invalidate(); err != nil {\n		return err\n	}\n", "	go func(mr verbs.MemoryRegion) { _ = mr.Invalidate() }(r.MemoryRegion)\n", poolTests},
 	{"a key that cannot be ended stays", poolFile, "	err := r.Deregister()\n", "	var err error\n", poolTests},
 	{"a staged region comes back whole", poolFile, "p.copy(r.user[:n], r.stage.Bytes)", "p.copy(r.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "c.region(s, buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
@@ -22,9 +22,9 @@ var rdmaioMutants = []mutant{
 	{"a source with Calls in progress is forgotten", replyFile, "s := el.Value.(*replySource); s.running == 0 {", "s := el.Value.(*replySource); s.running >= 0 {", ioTests},
 	{"sources are never forgotten", replyFile, "		if s.order.Len() == 0 && s.running == 0 {", "		if s.order.Len() < 0 {", ioTests},
 	{"replies are kept for good", replyFile, "			if now.Sub(e.at) < c.cfg.Age {", "			if now.Sub(e.at) >= 0 {", ioTests},
-	{"a lost Call is sent again for ever", "rdmaio/retry.go", "losses < 0 ||", "", ioTests},
-	{"what was sent once counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun, before = sent, ce.Err\n", "		before = ce.Err\n", ioTests},
-	{"who waited counts as sent again", "rdmaio/retry.go", "		if sent && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
+	{"a lost Call is sent again without a limit", "rdmaio/retry.go", "losses < 0 ||", "", ioTests},
+	{"a Call that was sent counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun, before = sent, ce.Err\n", "		before = ce.Err\n", ioTests},
+	{"a Call that waited counts as sent again", "rdmaio/retry.go", "		if sent && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
 	{"a client whose Accept failed gets no answer", "rdmaio/server.go", "a connection was not accepted\", \"reason\", err)\n		reject(log, req)", "a connection was not accepted\", \"reason\", err)\n", ioTests},
 	{"no pause between tries to connect", "rdmaio/redial.go", "	c.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
 

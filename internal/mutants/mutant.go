@@ -18,7 +18,7 @@ type mutant struct {
 	tests      []string // packages to try, in this order
 }
 
-// result is how a run of tests ends.
+// result is the result of a run of tests.
 type result uint8
 
 const (
@@ -97,8 +97,10 @@ func (m *mutant) overlay(root string) (list string, remove func(), err error) {
 func runTests(ctx context.Context, root, overlay, pkg string, limit time.Duration) (result, []byte) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count", "1", "-short", "-failfast", "-vet=off", "-timeout", limit.String(), "./"+pkg)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "PATIENCE="+(limit/4).String()) // read by tests of rdmaio, so that those that hang report it
-	if overlay != "" {                                             // in the environment, for the go commands that tests run
+	// PATIENCE makes tests of rdmaio that hang fail with a message. The overlay is in the environment
+	// for the go commands that tests run.
+	cmd.Env = append(os.Environ(), "PATIENCE="+(limit/4).String())
+	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 	}
 	out, err := cmd.CombinedOutput()

@@ -65,8 +65,9 @@ func TestCampaign(t *testing.T) {
 		{"a mistake", "1", "2", 0, "killed in p"},
 		{"none", "1", "0 + 1", 1, "LIVES"},
 		{"no Go", "1", "true", 1, "does not compile"},
-		{"for ever", "1", "func() int { select {} }()", 0, "in p"}, // all goroutines sleep: the runtime sees that
-		{"what is not there", "1", "", 1, "text to replace 0 times"},
+		// All goroutines sleep, which the runtime detects.
+		{"endless", "1", "func() int { select {} }()", 0, "in p"},
+		{"text not found", "1", "", 1, "text to replace 0 times"},
 		{"tests that fail", "3 - 3", "1", 2, "fail without a mutant"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

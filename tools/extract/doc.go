@@ -29,7 +29,7 @@
 // includes its subsections; table:NUMBER, see below). Mode none is for a document with no XDR: its
 // checksum is verified, nothing else.
 //
-// # What is taken
+// # Extraction
 //
 // Marked: optional blanks, three slashes, at most one blank, then the text. A fourth slash belongs
 // to the text and is accepted where it opens a comment ("////*"). Lines that hold the marker
@@ -75,8 +75,8 @@
 //
 //	@start    followed by + lines: put before the first line of the file
 //	@end      followed by + lines: put after the last line
-//	@move     followed by - lines that match exactly once: moved, unchanged, to the end of the file. A line
-//	          "@before" or "@after" and context lines that match exactly once move them there instead
+//	@move     followed by - lines that match exactly once: moved, unchanged, to the end of the
+//	          file, or to context lines that match exactly once after a line "@before" or "@after"
 //
 // # Origin map
 //
@@ -89,8 +89,8 @@
 // with the version of this format and the document's file name in spec/. Each further line is a
 // run:
 //
-//	12-40 DOCUMENT 870                 lines 12 to 40 of the .x file are lines 870 to 898 of spec/DOCUMENT
-//	41 errata DOCUMENT P2-missing 17   line 41 was added by that erratum, written in spec/errata/DOCUMENT at line 17
+//	12-40 DOCUMENT 870                 lines 12 to 40 are from line 870 on of spec/DOCUMENT
+//	41 errata DOCUMENT P2-missing 17   the erratum added line 41: line 17 of spec/errata/DOCUMENT
 //
 // A run of one line is written N, a longer one FIRST-LAST; the last number is the place of the
 // run's first line, the others follow one by one. Lines count from 1. Runs are in order and cover

@@ -88,7 +88,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestUTF16 says what is wrong with a document in another encoding.
+// TestUTF16 checks the error for a document in another encoding.
 func TestUTF16(t *testing.T) {
 	doc := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(proto)) {

@@ -34,7 +34,7 @@ type erratumJSON struct {
 	Reason  string `json:"reason"`
 }
 
-// report prints what was taken from a document and which errata applied.
+// report prints the lines extracted from a document and the errata applied.
 func (p *printer) report(r *docResult) {
 	d := describe(r)
 	if p.json != nil {

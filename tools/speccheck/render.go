@@ -19,7 +19,7 @@ type state string
 const (
 	open    state = ""
 	obeyed  state = "obeyed"  // code cites it, no test does
-	encoded state = "encoded" // a duty of behaviour: tests of parts cite it, none of an endpoint does
+	encoded state = "encoded" // a duty of behaviour: only tests of parts cite it
 	proved  state = "proved"
 )
 

@@ -16,7 +16,7 @@ import (
 type Head struct {
 	Go      string `json:"go"`
 	CPUs    int    `json:"cpus"`
-	Load    string `json:"load,omitempty"` // of one, five and fifteen minutes, at the call of NewHead
+	Load    string `json:"load,omitempty"` // of 1, 5 and 15 minutes, at NewHead
 	Rounds  int    `json:"rounds"`
 	SliceNS int64  `json:"slice_ns,omitempty"` // of one case in one round
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Every quantile is that of a sorted list, or up to one part in 128 more; merged halves are the
-// same as the whole.
+// Every quantile equals the quantile of the sorted samples, or exceeds it by up to one part in 128.
+// Merged halves equal the whole.
 func TestQuantilesAgreeWithSorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, spread := range []float64{1, 3, 6} {

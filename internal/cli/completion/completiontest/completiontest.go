@@ -60,7 +60,8 @@ func Zsh(t *testing.T, script string, cases []Case) {
 	for _, c := range cases {
 		args = append(args, c.Line)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // in case zsh waits for input
+	// The limit is for a zsh that waits for input.
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, zsh, args...).CombinedOutput()
 	replies := strings.Split(string(out), "end of matches\n")
