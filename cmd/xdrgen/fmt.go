@@ -39,7 +39,7 @@ func (c *fmtCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
-	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), options: o}
+	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), options: o, folders: map[string][]os.DirEntry{}}
 	for _, name := range files {
 		if err := f.file(name); err != nil {
 			fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
@@ -87,6 +87,7 @@ type formatter struct {
 	env              environment
 	parser           *syntax.Parser
 	options          sema.Options
+	folders          map[string][]os.DirEntry // that the files are in
 	findings, failed bool
 }
 
@@ -172,7 +173,7 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	var results [2]*sema.Result
 	for i, t := range [][]byte{old, text} {
 		o := f.options
-		o.Files, o.FS = []string{name}, overlay{name: name, text: t}
+		o.Files, o.FS, o.Plain = []string{name}, overlay{name: name, text: t, folders: f.folders}, true
 		r, err := sema.Compile(o)
 		if err != nil {
 			return err
@@ -188,8 +189,9 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 // overlay is the file system of the disk with one file replaced.
 type overlay struct {
 	sema.Disk
-	name string
-	text []byte
+	name    string
+	text    []byte
+	folders map[string][]os.DirEntry // that were read; nil to read them each time
 }
 
 func (o overlay) ReadFile(name string) ([]byte, error) {
@@ -197,6 +199,19 @@ func (o overlay) ReadFile(name string) ([]byte, error) {
 		return o.text, nil
 	}
 	return o.Disk.ReadFile(name)
+}
+
+// ReadDir returns the entries of a folder. All files of a run share them: most files of a run
+// are in one folder.
+func (o overlay) ReadDir(name string) ([]os.DirEntry, error) {
+	if entries, ok := o.folders[name]; ok {
+		return entries, nil
+	}
+	entries, err := o.Disk.ReadDir(name)
+	if err == nil && o.folders != nil {
+		o.folders[name] = entries
+	}
+	return entries, err
 }
 
 func (o overlay) Regular(name string, limit int64) error {

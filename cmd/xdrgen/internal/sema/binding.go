@@ -37,7 +37,7 @@ func (c *compiler) loadBind(u *unit, files []string) error {
 
 // wholeFolder reports whether all .x files of the unit's folder belong to it.
 func (c *compiler) wholeFolder(u *unit) bool {
-	entries, err := c.o.FS.ReadDir(u.dir)
+	entries, err := c.readDir(u.dir)
 	if err != nil {
 		return true
 	}
@@ -177,7 +177,7 @@ func (n bindNames) hasPrefix(text string) bool {
 
 // nearestName adds the name that may be meant, within maxSuggest.
 func (c *compiler) nearestName(n bindNames, d diag.Diagnostic, name string) diag.Diagnostic {
-	if c.suggested++; c.suggested > maxSuggest {
+	if !c.maySuggest() {
 		return d
 	}
 	var all []string

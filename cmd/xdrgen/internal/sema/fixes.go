@@ -96,7 +96,7 @@ func (t *trial) improves(set []int) bool {
 	}
 	t.left--
 	o := t.o
-	o.untried = true
+	o.Plain = true
 	edits := map[*source.File][]diag.Edit{}
 	for _, i := range set {
 		f := t.before[i].Fix[0].Span.File

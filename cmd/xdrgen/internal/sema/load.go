@@ -43,6 +43,8 @@ type unit struct {
 	routines map[string]bool // types taken from #define xdr_NAME lines
 	uses     map[string]int  // of undefined names
 
+	forC map[string]source.Span // types that lines for C declare; nil until it is needed
+
 	strings  map[string]source.Span // constants that are strings
 	warned   map[string]bool        // names that were reported: of C, of RFC 5531, of numbers used as constants
 	numbers  map[string][]rpcNumber // programs, versions and procedures by name
@@ -213,22 +215,6 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 	c.report(diag.New(diag.IncludeNotFound, at, "file %s is not found", diag.Quote(name)).Note("looked for %s", strings.Join(tried, ", ")))
 }
 
-func (c *compiler) isFile(abs string) bool {
-	if c.byPath[abs] != nil {
-		return true
-	}
-	entries, err := c.o.FS.ReadDir(filepath.Dir(abs))
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		if e.Name() == filepath.Base(abs) && !e.IsDir() {
-			return true
-		}
-	}
-	return false
-}
-
 // importUnit makes the unit in folder dir visible to u.
 func (c *compiler) importUnit(u *unit, include, dir string, at source.Span) {
 	abs, err := filepath.Abs(dir)
@@ -276,7 +262,7 @@ func importCycle(loading []*unit, at source.Span) diag.Diagnostic {
 
 // loadUnit reads and compiles all files of a folder as a unit.
 func (c *compiler) loadUnit(include, dir, abs string, at source.Span) *unit {
-	entries, err := c.o.FS.ReadDir(dir)
+	entries, err := c.readDir(dir)
 	if err != nil {
 		c.report(diag.New(diag.IncludeNotFound, at, "%v", err))
 		return nil

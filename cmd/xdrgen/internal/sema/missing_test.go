@@ -43,7 +43,7 @@ func TestMissing(t *testing.T) {
 				t.Fatalf("panic: %v\n%s", p, text)
 			}
 		}()
-		r, err := Compile(Options{Files: []string{"u.x"}, FS: oneFile{x: []byte(text)}, untried: true})
+		r, err := Compile(Options{Files: []string{"u.x"}, FS: oneFile{x: []byte(text)}, Plain: true})
 		if err != nil {
 			t.Fatal(err)
 		}

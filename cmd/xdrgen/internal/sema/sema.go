@@ -19,7 +19,7 @@ type Options struct {
 	BindFile   string            // sidecar; empty for the default place
 	Every      bool              // report each use of a C name and each // comment, not the first only
 	Generate   bool              // Go import paths of imported units are needed
-	untried    bool              // the fixes of findings are not tried
+	Plain      bool              // findings are reported without suggestions, and their fixes are not tried
 
 	// Where texts come from; nil for the file system.
 	FS FileSystem
@@ -45,7 +45,7 @@ func Compile(o Options) (*Result, error) {
 	if o.FS == nil {
 		o.FS = Disk{}
 	}
-	c := &compiler{o: o, parser: syntax.NewParser(), byDir: map[string]*unit{}, byPath: map[string]*source.File{}}
+	c := &compiler{o: o, parser: syntax.NewParser(), byDir: map[string]*unit{}, byPath: map[string]*source.File{}, folders: map[string]folder{}}
 	u, err := c.loadRoot()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Compile(o Options) (*Result, error) {
 	r.Files = c.files
 	diag.Sort(c.diags, c.files)
 	r.Diags = c.diags
-	if !o.untried {
+	if !o.Plain {
 		r.tryFixes(o)
 	}
 	return r, nil
@@ -71,6 +71,7 @@ type compiler struct {
 	diags     []diag.Diagnostic
 	byDir     map[string]*unit // by absolute folder
 	byPath    map[string]*source.File
+	folders   map[string]folder // by the path that they were read with
 	files     []*source.File
 	loading   []*unit                    // units whose loading is under way, outermost first
 	suggested int                        // findings that got a suggestion

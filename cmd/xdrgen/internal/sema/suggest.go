@@ -49,21 +49,38 @@ func usedTimes(u *unit, d diag.Diagnostic, name string) diag.Diagnostic {
 	return d
 }
 
-// declaredForC returns the place of a line for C that declares a type.
+// declaredForC returns the place of a line for C (%) that declares a type.
 func (u *unit) declaredForC(name string) (source.Span, bool) {
-	for _, f := range u.files {
-		for _, at := range f.Percent {
-			words := strings.FieldsFunc(at.Text(), func(r rune) bool { return !strings.ContainsRune("_", r) && !isLetterOrDigit(r) })
-			n := len(words)
-			switch {
-			case n < 2 || at.Text() == "":
-			case words[0] == "typedef" && words[n-1] == name,
-				(words[0] == "struct" || words[0] == "enum" || words[0] == "union") && words[1] == name && !strings.Contains(at.Text(), ";"):
-				return at, true
+	if u.forC == nil {
+		u.forC = map[string]source.Span{}
+		for _, f := range u.files {
+			for _, at := range f.Percent {
+				declared := typeOfC(at.Text())
+				if _, ok := u.forC[declared]; !ok && declared != "" {
+					u.forC[declared] = at
+				}
 			}
 		}
 	}
-	return source.Span{}, false
+	at, ok := u.forC[name]
+	return at, ok
+}
+
+// typeOfC returns the name of the type that a line of C declares, or "".
+func typeOfC(line string) string {
+	words := strings.FieldsFunc(line, func(r rune) bool { return r != '_' && !isLetterOrDigit(r) })
+	if len(words) < 2 {
+		return ""
+	}
+	switch words[0] {
+	case "typedef":
+		return words[len(words)-1]
+	case "struct", "enum", "union":
+		if !strings.Contains(line, ";") {
+			return words[1]
+		}
+	}
+	return ""
 }
 
 func isLetterOrDigit(r rune) bool {
@@ -119,13 +136,19 @@ func (u *unit) sidecar(f *source.File) string {
 	return strings.TrimSuffix(f.Base(), ".x") + ".bind"
 }
 
-// maxSuggest limits how many findings get a suggestion: each looks at all names.
+// maxSuggest limits how many findings get a suggestion, since each one looks at all names.
 const maxSuggest = 50
+
+// maySuggest reports whether a further finding gets a suggestion.
+func (c *compiler) maySuggest() bool {
+	c.suggested++
+	return c.suggested <= maxSuggest && !c.o.Plain
+}
 
 // suggest adds what may be meant: the file to include, or a name that is
 // spelled nearly so.
 func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool, names ...string) diag.Diagnostic {
-	if c.suggested++; c.suggested > maxSuggest {
+	if !c.maySuggest() {
 		return d
 	}
 	if file := c.declaredElsewhere(u, name); file != "" {
@@ -171,7 +194,7 @@ func (u *unit) visible() []*symbol {
 // declaredBeside looks for a name in the files of the unit's folder that are
 // no part of it yet.
 func (c *compiler) declaredBeside(u *unit, name string) string {
-	files, err := c.o.FS.ReadDir(u.dir)
+	files, err := c.readDir(u.dir)
 	if err != nil {
 		return ""
 	}
@@ -188,7 +211,7 @@ func (c *compiler) declaredBeside(u *unit, name string) string {
 // not imported; it returns "unit/file.x".
 func (c *compiler) declaredElsewhere(u *unit, name string) string {
 	for _, root := range c.o.Include {
-		units, err := c.o.FS.ReadDir(root)
+		units, err := c.readDir(root)
 		if err != nil {
 			continue
 		}
@@ -197,7 +220,7 @@ func (c *compiler) declaredElsewhere(u *unit, name string) string {
 			if abs, err := filepath.Abs(dir); err != nil || abs == u.dir || !e.IsDir() {
 				continue
 			}
-			files, err := c.o.FS.ReadDir(dir)
+			files, err := c.readDir(dir)
 			if err != nil {
 				continue
 			}

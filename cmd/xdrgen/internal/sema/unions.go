@@ -202,7 +202,7 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 
 func (c *compiler) notMember(d diag.Diagnostic, name string, enum *ir.Decl) diag.Diagnostic {
 	d = d.With(enum.Pos, "the discriminant's enum is declared here")
-	if c.suggested++; c.suggested > maxSuggest {
+	if !c.maySuggest() {
 		return d
 	}
 	var names []string
