@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"sort"
 	"strings"
 )
 
 const (
-	diffContext = 3    // equal lines around a change
-	maxEdits    = 2000 // limit of changed lines, above which the diff replaces everything
+	diffContext = 3   // equal lines around a change
+	maxEdits    = 500 // limit of changed lines, above which the texts are split first
 )
 
 // unified returns the unified diff from text a to text b, or "" if they are equal.
@@ -84,7 +85,7 @@ func script(a, b [][]byte) []edit {
 		tail++
 	}
 	ops := bytes.Repeat([]byte{' '}, head)
-	ops = append(ops, shortest(a[head:len(a)-tail], b[head:len(b)-tail])...)
+	ops = append(ops, operations(a[head:len(a)-tail], b[head:len(b)-tail])...)
 	ops = append(ops, bytes.Repeat([]byte{' '}, tail)...)
 	out := make([]edit, 0, len(ops))
 	i, j := 0, 0
@@ -112,9 +113,74 @@ func dropEmpty(lines [][]byte) [][]byte {
 	return lines
 }
 
+// operations returns a shortest list of operations. Texts that differ in too many lines are
+// split at lines that both have, and a part without such lines is replaced as a whole.
+func operations(a, b [][]byte) []byte {
+	if ops, ok := shortest(a, b); ok {
+		return ops
+	}
+	var ops []byte
+	i, j := 0, 0
+	for _, at := range append(anchors(a, b), [2]int{len(a), len(b)}) {
+		part, ok := shortest(a[i:at[0]], b[j:at[1]])
+		if !ok {
+			part = append(bytes.Repeat([]byte{'-'}, at[0]-i), bytes.Repeat([]byte{'+'}, at[1]-j)...)
+		}
+		ops = append(ops, part...)
+		i, j = at[0], at[1]
+		if i < len(a) {
+			ops, i, j = append(ops, ' '), i+1, j+1
+		}
+	}
+	return ops
+}
+
+// anchors returns pairs of equal lines, by their indexes, that are in the same order in both
+// texts. Only lines that each text has once are considered (the patience method).
+func anchors(a, b [][]byte) [][2]int {
+	once := func(lines [][]byte) map[string]int {
+		at := map[string]int{}
+		for i, l := range lines {
+			if _, ok := at[string(l)]; ok {
+				i = -1
+			}
+			at[string(l)] = i
+		}
+		return at
+	}
+	inA, inB := once(a), once(b)
+	var pairs [][2]int // in the order of a
+	var before []int   // for each pair, the one before it in the longest sequence that it ends
+	var ends []int     // by the length of a sequence less one, the pair that ends it first in b
+	for i, l := range a {
+		j, ok := inB[string(l)]
+		if !ok || j < 0 || inA[string(l)] != i {
+			continue
+		}
+		k := sort.Search(len(ends), func(k int) bool { return pairs[ends[k]][1] > j })
+		prev := -1
+		if k > 0 {
+			prev = ends[k-1]
+		}
+		if k == len(ends) {
+			ends = append(ends, 0)
+		}
+		ends[k] = len(pairs)
+		pairs, before = append(pairs, [2]int{i, j}), append(before, prev)
+	}
+	out := make([][2]int, len(ends))
+	for k := len(ends) - 1; k >= 0; k-- {
+		out[k] = pairs[ends[k]]
+		if k > 0 {
+			ends[k-1] = before[ends[k]]
+		}
+	}
+	return out
+}
+
 // shortest returns a shortest list of operations that turns a into b, by E. Myers' greedy
-// algorithm. If more than maxEdits lines differ, it removes all of a and adds all of b.
-func shortest(a, b [][]byte) []byte {
+// algorithm. It reports false if more than maxEdits lines differ.
+func shortest(a, b [][]byte) ([]byte, bool) {
 	n, m := len(a), len(b)
 	most := min(n+m, maxEdits)
 	reach := make([]int, 2*most+3) // the farthest x on diagonal k = x-y, at index most+1+k
@@ -128,11 +194,11 @@ func shortest(a, b [][]byte) []byte {
 			}
 			reach[most+1+k] = x
 			if x >= n && x-k >= m {
-				return walkBack(trail, n, m)
+				return walkBack(trail, n, m), true
 			}
 		}
 	}
-	return append(bytes.Repeat([]byte{'-'}, n), bytes.Repeat([]byte{'+'}, m)...)
+	return nil, false
 }
 
 // step returns the x at which diagonal k begins in round d. It comes from diagonal k+1 by
