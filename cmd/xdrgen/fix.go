@@ -102,25 +102,24 @@ func apply(f *source.File, ds []diag.Diagnostic) []byte {
 func proposeErrata(w io.Writer, f *source.File, ds []diag.Diagnostic) {
 	place, _ := ds[0].Span.Origin()
 	fmt.Fprintf(w, "# Errata for %s, which was extracted from %s. Review them, and complete section and reason.\n", f.Base(), place.Document)
+	r := newRepeats(f)
 	for len(ds) > 0 {
 		line, n := ds[0].Span.Position().Line, 1
 		for n < len(ds) && ds[n].Span.Position().Line == line {
 			n++
 		}
-		proposeErratum(w, f, line, ds[:n])
+		proposeErratum(w, f, r, line, ds[:n])
 		ds = ds[n:]
 	}
 }
 
-func proposeErratum(w io.Writer, f *source.File, line int, ds []diag.Diagnostic) {
-	whole := strings.Split(string(apply(f, ds)), "\n")
+func proposeErratum(w io.Writer, f *source.File, r *repeats, line int, ds []diag.Diagnostic) {
 	last := line // last line that changes
 	for _, d := range ds {
 		last = max(last, d.Fix[len(d.Fix)-1].Span.EndPosition().Line)
 	}
-	added := whole[line-1 : last+len(whole)-lines(f)]
 	from := line
-	for from > 1 && !once(f, from, last) {
+	for from > 1 && !r.once(from, last) {
 		from--
 	}
 	info := ds[0].Rule.Info()
@@ -132,18 +131,74 @@ func proposeErratum(w io.Writer, f *source.File, line int, ds []diag.Diagnostic)
 	for n := line; n <= last; n++ {
 		fmt.Fprintf(w, "-%s\n", f.Line(n))
 	}
-	for _, l := range added {
+	for _, l := range strings.Split(string(applyTo(f, line, last, ds)), "\n") {
 		fmt.Fprintf(w, "+%s\n", strings.TrimSuffix(l, "\r"))
 	}
 }
 
-func lines(f *source.File) int { return strings.Count(string(f.Text), "\n") + 1 }
-
-// once reports whether lines from to last occur in the file exactly once.
-func once(f *source.File, from, last int) bool {
-	var b strings.Builder
-	for n := from; n <= last; n++ {
-		b.WriteString("\n" + f.Line(n))
+// applyTo returns lines from to last of a file with the edits of findings, all of which are
+// in these lines.
+func applyTo(f *source.File, from, last int, ds []diag.Diagnostic) []byte {
+	begin, end := f.LineSpan(from).Start, f.LineSpan(last).End
+	part := source.NewFile("", f.Text[begin:end])
+	var edits []diag.Edit
+	for _, d := range ds {
+		for _, e := range d.Fix {
+			if e.Span.File == f {
+				edits = append(edits, diag.Edit{Span: source.Span{File: part, Start: e.Span.Start - begin, End: min(e.Span.End, end) - begin}, Text: e.Text})
+			}
+		}
 	}
-	return strings.Count("\n"+string(f.Text)+"\n", b.String()+"\n") == 1
+	return diag.Apply(part, edits)
+}
+
+// repeats finds which runs of lines a file has more than once.
+type repeats struct {
+	// runs has, by the number of lines less one and by the last line, the name of the run
+	// that ends there: equal runs have one name. It is made as far as it is needed.
+	runs  [][]int
+	count []map[int]int // of the runs, by name
+}
+
+func newRepeats(f *source.File) *repeats {
+	lines := strings.Split(string(f.Text), "\n")
+	names := map[string]int{}
+	first := make([]int, len(lines)+1) // lines count from 1
+	for i, l := range lines {
+		l = strings.TrimSuffix(l, "\r")
+		if _, ok := names[l]; !ok {
+			names[l] = len(names)
+		}
+		first[i+1] = names[l]
+	}
+	r := &repeats{}
+	r.add(first, 1)
+	return r
+}
+
+// add adds the runs of one more line, which begin with line first and end there or later.
+func (r *repeats) add(runs []int, first int) {
+	count := map[int]int{}
+	for _, name := range runs[min(first, len(runs)):] {
+		count[name]++
+	}
+	r.runs, r.count = append(r.runs, runs), append(r.count, count)
+}
+
+// once reports whether the file has lines from to last once only.
+func (r *repeats) once(from, last int) bool {
+	for n := len(r.runs); n <= last-from; n++ {
+		names := map[[2]int]int{}
+		runs := make([]int, len(r.runs[0]))
+		for i := n + 1; i < len(runs); i++ {
+			key := [2]int{r.runs[n-1][i], r.runs[0][i-n]}
+			if _, ok := names[key]; !ok {
+				names[key] = len(names)
+			}
+			runs[i] = names[key]
+		}
+		r.add(runs, n+1)
+	}
+	n := last - from
+	return r.count[n][r.runs[n][last]] == 1
 }

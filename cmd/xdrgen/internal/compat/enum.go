@@ -23,6 +23,12 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 	for _, m := range new.Members {
 		now[m.Name], valueNow[m.Value] = m, true
 	}
+	gone := map[int32][]*ir.Member{} // by value: old members whose name is gone and that no new one replaces
+	for _, m := range old.Members {
+		if now[m.Name] == nil {
+			gone[m.Value] = append(gone[m.Value], m)
+		}
+	}
 	renamed := map[*ir.Member]bool{}
 	for _, m := range new.Members {
 		at := where + "." + m.Name
@@ -37,11 +43,8 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 			continue
 		}
 		var was *ir.Member
-		for _, o := range byValue[m.Value] {
-			if now[o.Name] == nil && !renamed[o] {
-				was = o
-				break
-			}
+		if left := gone[m.Value]; len(left) > 0 {
+			was, gone[m.Value] = left[0], left[1:]
 		}
 		switch {
 		case was != nil:
@@ -81,10 +84,13 @@ func isLimit(enum *ir.Decl, m *ir.Member) bool {
 			named = true
 		}
 	}
+	if !named {
+		return false
+	}
 	for _, o := range enum.Members {
 		if o != m && o.Value >= m.Value {
 			return false
 		}
 	}
-	return named && len(enum.Members) > 1
+	return len(enum.Members) > 1
 }

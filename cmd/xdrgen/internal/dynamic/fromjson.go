@@ -259,12 +259,13 @@ func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
 		v.Member = p.member(d, int32(v.Word))
 		return nil
 	}
-	names := make([]string, len(d.Members))
-	for i, m := range d.Members {
-		if names[i] = m.Name; m.Name == s {
-			v.Word, v.Member = uint64(int64(m.Value)), m
-			return nil
-		}
+	if m := p.named(d, s); m != nil {
+		v.Word, v.Member = uint64(int64(m.Value)), m
+		return nil
+	}
+	var names []string
+	for _, m := range d.Members {
+		names = append(names, m.Name)
 	}
 	return p.unknown(n, s, names, "a member of enum "+d.Name)
 }

@@ -160,12 +160,19 @@ func fieldsOf(d *ir.Decl) []*ir.Field {
 // index finds enumerators, arms and list nodes without searching.
 type index struct {
 	members map[*ir.Decl]map[int32]*ir.Member
-	arms    map[*ir.Decl]map[uint32]*ir.Arm
+	names   map[*ir.Decl]map[string]*ir.Member
+	arms    map[*ir.Decl]arms
 	nodes   map[*ir.Decl]*ir.Type
 }
 
+// arms are the arms of a union.
+type arms struct {
+	own   map[uint32]*ir.Arm // by discriminant
+	other *ir.Arm            // the default, or nil
+}
+
 func newIndex() index {
-	return index{map[*ir.Decl]map[int32]*ir.Member{}, map[*ir.Decl]map[uint32]*ir.Arm{}, map[*ir.Decl]*ir.Type{}}
+	return index{map[*ir.Decl]map[int32]*ir.Member{}, map[*ir.Decl]map[string]*ir.Member{}, map[*ir.Decl]arms{}, map[*ir.Decl]*ir.Type{}}
 }
 
 // member returns the first enumerator with a number, or nil if there is none.
@@ -183,31 +190,42 @@ func (x index) member(d *ir.Decl, n int32) *ir.Member {
 	return m[n]
 }
 
+// named returns the enumerator with a name, or nil if there is none.
+func (x index) named(d *ir.Decl, name string) *ir.Member {
+	m := x.names[d]
+	if m == nil {
+		m = make(map[string]*ir.Member, len(d.Members))
+		for _, e := range d.Members {
+			m[e.Name] = e
+		}
+		x.names[d] = m
+	}
+	return m[name]
+}
+
 // arm returns the arm that a discriminant selects, or nil if there is none.
 func (x index) arm(d *ir.Decl, word uint32) *ir.Arm {
-	m := x.arms[d]
-	if m == nil {
-		m = map[uint32]*ir.Arm{}
+	m, ok := x.arms[d]
+	if !ok {
+		m.own = map[uint32]*ir.Arm{}
 		for _, a := range d.Arms {
+			if a.Default {
+				m.other = a
+			}
 			for _, l := range a.Labels {
 				n := uint32(l.Value.Abs)
 				if l.Value.Neg {
 					n = -n
 				}
-				m[n] = a
+				m.own[n] = a
 			}
 		}
 		x.arms[d] = m
 	}
-	if a := m[word]; a != nil {
+	if a := m.own[word]; a != nil {
 		return a
 	}
-	for _, a := range d.Arms {
-		if a.Default {
-			return a
-		}
-	}
-	return nil
+	return m.other
 }
 
 // node returns the type of the elements of a linked list.

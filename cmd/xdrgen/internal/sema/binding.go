@@ -82,6 +82,10 @@ func (c *compiler) readBind(u *unit, places ...string) error {
 		c.files = append(c.files, f)
 		parsed := bind.Parse(f, c.report)
 		u.bind, u.open, u.given = parsed.Bind, parsed.Open, parsed.Given
+		u.opened = map[string]bool{}
+		for _, w := range u.open {
+			u.opened[w.Text] = true
+		}
 		for _, w := range parsed.Imports {
 			c.include(u, w.Text, w.Pos)
 		}

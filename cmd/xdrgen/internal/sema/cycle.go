@@ -172,12 +172,7 @@ func (u *unit) covered(d *ir.Decl) bool {
 
 // opens reports whether an enum takes numbers that are no members.
 func (u *unit) opens(enum *ir.Decl) bool {
-	for _, w := range u.open {
-		if w.Text == enum.Name && enum.Import == u.imp {
-			return true
-		}
-	}
-	return enum.Open
+	return enum.Open || enum.Import == u.imp && u.opened[enum.Name]
 }
 
 func holdsItself(circle []*ir.Decl) diag.Diagnostic {

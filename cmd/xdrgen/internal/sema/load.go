@@ -31,7 +31,8 @@ type unit struct {
 	imports []*unit // all units it builds on, directly or not, in order of first include
 	imp     *ir.Import
 	bind    *ir.Bind
-	open    []bind.Word // of the sidecar: enums that take any number
+	open    []bind.Word     // of the sidecar: enums that take any number
+	opened  map[string]bool // the same by name
 	given   []bind.Given
 
 	scope   map[string]*symbol
