@@ -23,9 +23,16 @@ func TestCallMaxReply(t *testing.T) {
 			most, size, buf int // MaxReply, and the lengths of the reply and of ReplyBuf
 			lent            bool
 		}{
-			{10_000, 10_000, 0, true}, {10_000, 10_000, 500, true}, {10_000, 9996, 20_000, true},
-			{10_000, 200, 500, true}, {10_000, 200, 100, true}, {200, 200, 500, false}, {200, 200, 5000, false},
-			{-1, 200, 5000, false}, {-1, 200, 100, false}, {0, 200, 100, false},
+			{10_000, 10_000, 0, true},
+			{10_000, 10_000, 500, true},
+			{10_000, 9996, 20_000, true},
+			{10_000, 200, 500, true},
+			{10_000, 200, 100, true},
+			{200, 200, 500, false},
+			{200, 200, 5000, false},
+			{-1, 200, 5000, false},
+			{-1, 200, 100, false},
+			{0, 200, 100, false},
 		} {
 			name := fmt.Sprintf("MaxReply %d, %d bytes, ReplyBuf of %d", tt.most, tt.size, tt.buf)
 			size = tt.size

@@ -57,7 +57,7 @@ var endpoints = []string{
 
 // harness are the folders that hold no product code: what they have outside of tests serves tests.
 var harness = []string{
-	"bench/", "examples/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
+	"bench/", "examples/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
 }
 
 // under reports whether a folder is in a list: under its own name, or below a name that ends in a
