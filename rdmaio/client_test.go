@@ -54,7 +54,7 @@ func (b *breaker) ServeRPC(r *rdmaio.Request) {
 	}()
 }
 
-// received is how many Calls came so far.
+// received returns the number of Calls received so far.
 func (b *breaker) received() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +92,8 @@ func newClient(w *rdmaiotest.World, cfg *rdmaio.ClientConfig) *rdmaio.Client {
 	return cl
 }
 
-// R272, R284, R286: Calls whose connection is lost, executed or not, are sent again on another one with
-// the same XID and fresh keys, and end once, with the right data in the right place.
+// R272, R284, R286: Calls whose connection is lost, executed or not, are sent again on another one
+// with the same XID and fresh keys, and end once, with the right data in the right place.
 func TestClientSendsAgain(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
@@ -131,7 +131,8 @@ func TestClientSendsAgain(t *testing.T) {
 	}
 }
 
-// A server that goes away with each Call does so as often as Retransmits says; the error tells that it may have run.
+// A server that closes the connection at each Call does so as often as Retransmits allows; the
+// error reports that the Call may have run.
 func TestClientGivesUp(t *testing.T) {
 	for _, tt := range []struct{ retransmits, received int }{{0, 5}, {2, 3}, {-1, 1}} {
 		w := rdmaiotest.New(t)
@@ -170,8 +171,8 @@ func TestClientTakesErrors(t *testing.T) {
 	}
 }
 
-// R292: pauses between tries double up to the maximum; a server that comes late is found; a Call's
-// error says what stood in the way.
+// R292: pauses between tries double up to the maximum; a server that starts late is found; the
+// error of a Call gives the reason for the last failure.
 func TestClientBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -219,7 +220,7 @@ func TestClientPauseStartsOver(t *testing.T) {
 		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
 			t.Fatal(err)
 		}
-		// Tries at 0 s, at 0.5 to 1 s, at 1.5 to 3 s; at 4 s or later with the last pause of before.
+		// Tries at 0 s, at 0.5 to 1 s, at 1.5 to 3 s; at 4 s or later with the last pause again.
 		if d := time.Since(start); d > 3*time.Second {
 			t.Errorf("found the server %v after it was lost, 1.2 s after which it was back", d)
 		}
@@ -261,7 +262,7 @@ func TestClientDialNeverSucceeds(t *testing.T) {
 	}
 }
 
-// A Call that fails although its connection is up is not made again: it would fail as often as it is made.
+// A Call that fails on a live connection is not sent again: it would fail each time.
 func TestClientFailsOnLiveConnection(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Serve(&file{t: t}, nil)
@@ -287,7 +288,8 @@ func TestClientFailsOnLiveConnection(t *testing.T) {
 	}
 }
 
-// A pause after a connection that brought nothing is one as well: a Call that will not wait is told why there is none.
+// After a connection that brought no reply the client pauses too: a Call that does not wait fails
+// with the reason.
 func TestClientFailsFastAfterLoss(t *testing.T) {
 	for _, retransmits := range []int{-1, 0} {
 		w := rdmaiotest.New(t)
@@ -306,7 +308,8 @@ func TestClientFailsFastAfterLoss(t *testing.T) {
 	}
 }
 
-// R292: an idle connection is closed, and made again when needed; one with a Call in progress is not idle.
+// R292: an idle connection is closed, and made again on demand; one with a Call in progress is not
+// idle.
 func TestClientIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -340,8 +343,8 @@ func TestClientIdle(t *testing.T) {
 	})
 }
 
-// A Call that is never answered holds its credit, the only one of a connection that has just been made. That is
-// given up in bounded time, and the Calls that come then are served.
+// A Call that is never answered holds its credit, the only one of a new connection. The client
+// replaces the connection in bounded time, and further Calls are served.
 func TestClientStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -382,8 +385,8 @@ func TestClientStuck(t *testing.T) {
 	})
 }
 
-// A server that falls silent is given up after StuckTimeout, with most credits still free; one that answers
-// other Calls is not.
+// A silent server's connection is closed after StuckTimeout, with most credits still free. The
+// connection of a server that answers other Calls is not.
 func TestClientSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -514,8 +517,8 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
-// serveCut starts a server that closes its connections at every nth Call, before the handler has this Call:
-// its reply is lost for certain, whatever the scheduler does. outer, if there is one, sees each Call first.
+// serveCut starts a server that closes its connection at every nth Call, before the handler gets
+// this Call, so that its reply is always lost. outer, if not nil, sees each Call first.
 func serveCut(w *rdmaiotest.World, nth int64, outer func(rdmaio.Handler) rdmaio.Handler, h rdmaio.Handler) {
 	w.T.Helper()
 	var (
@@ -543,8 +546,8 @@ func serveCut(w *rdmaiotest.World, nth int64, outer func(rdmaio.Handler) rdmaio.
 	w.T.Cleanup(cuts.Wait)
 }
 
-// A server closes its connections all the time: each of many callers gets its result, and a Call is executed
-// at least once and at most as often as it was sent.
+// A server closes its connections repeatedly: each of many callers gets its result, and a Call is
+// executed at least once and at most as often as it was sent.
 func TestClientStorm(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		var (
@@ -598,7 +601,8 @@ func TestClientStorm(t *testing.T) {
 	})
 }
 
-// What only waited for a credit when the connection went was not sent, and is not counted as sent again.
+// A Call that only waited for a credit when the connection was lost was not sent, and is not
+// counted as sent again.
 func TestRetransmissionsAreOfCallsSent(t *testing.T) {
 	w := rdmaiotest.New(t)
 	got := make(chan *rdmaio.Request, 8)

@@ -34,8 +34,8 @@ func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *
 	return rdmaiotest.NewWith(t, o)
 }
 
-// tally is a file server that counts what it executed, and uses the memory of its answers for something else as soon as it
-// has it back.
+// tally is a file server that counts the executed Calls, and overwrites the memory of an answer as
+// soon as the transport releases it.
 type tally struct {
 	file
 	mu    sync.Mutex
@@ -72,21 +72,23 @@ func (h *tally) ServeRPC(r *rdmaio.Request) {
 	})
 }
 
-// A Call of longCall bytes has a reply with longReply bytes behind its header: both are too long for any Send.
+// A Call of longCall bytes has a reply with longReply bytes after its header: both are too long for
+// any Send.
 const longCall, longReply = 3000, 2000
 
-// spoil is what an owner does with memory that is his again.
+// spoil overwrites memory that its owner has back.
 func spoil(b []byte) {
 	for i := range b {
 		b[i] = 0xee
 	}
 }
 
-// spoiled reports whether nobody wrote to it since.
+// spoiled reports whether the content is still that of spoil.
 func spoiled(b []byte) bool { return len(bytes.Trim(b, "\xee")) == 0 }
 
-// victim makes Calls where things go wrong, and sees to what must hold all the same: after each Call no key of it is live and its memory
-// is the caller's; the error says whether it may have been executed, and is right.
+// victim makes Calls while faults are injected, and checks the guarantees that hold nevertheless:
+// after each Call its keys are invalid and its memory is the caller's; the error reports correctly
+// whether it may have been executed.
 type victim struct {
 	t      testing.TB
 	w      *rdmaiotest.World
@@ -174,7 +176,7 @@ func (v *victim) verdict() {
 	defer v.h.mu.Unlock()
 	for xid, may := range v.mayRun {
 		if n := v.h.runs[xid]; n > 1 || may >= 0 && n != may {
-			v.t.Errorf("Call %d was executed %d times; its caller was told %d (-1: perhaps)", xid, n, may)
+			v.t.Errorf("Call %d was executed %d times; the caller's count is %d (-1: unknown)", xid, n, may)
 		}
 	}
 	if v.h.given != v.h.back {
@@ -187,7 +189,7 @@ func (v *victim) verdict() {
 	}
 }
 
-// calls connects, makes each of the Calls, and ends all. What goes wrong is anything.
+// calls connects, makes each of the Calls, and closes both ends, with any injected faults.
 func calls(t testing.TB, w *rdmaiotest.World, wait, work time.Duration) *victim {
 	v := &victim{t: t, w: w, wait: wait, mayRun: make(map[uint32]int)}
 	v.h = &tally{file: file{t: t, data: rdmaiotest.Pattern(5000, 9)}, runs: make(map[uint32]int)}
@@ -218,7 +220,7 @@ func calls(t testing.TB, w *rdmaiotest.World, wait, work time.Duration) *victim 
 	} else {
 		v.failed++
 		if errors.Is(err, context.DeadlineExceeded) {
-			t.Error("nobody answers who dials")
+			t.Error("a Dial got no answer")
 		}
 	}
 	_ = s.Close()
@@ -241,8 +243,9 @@ func script(k fault.Kind, at uint64) fault.Config {
 	return fault.Config{Script: []fault.Fault{f}}
 }
 
-// T48, T50, T126, T128, T129, R74, R285, R289, R329: each kind of fault at each of its occasions, at either end, in a walk over a connection with
-// Calls of all shapes: at the first one, at the second, until there is none left.
+// T48, T50, T126, T128, T129, R74, R285, R289, R329: each kind of fault, at either end, over a
+// connection with Calls of all shapes: at its first occasion, at the second, until a run has no
+// further one.
 func TestFaultAtEachStep(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		for _, k := range fault.Kinds() {

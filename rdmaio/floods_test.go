@@ -34,7 +34,8 @@ func fill(b []byte) {
 	}
 }
 
-// floodCall is a small Call that asks for credits, with a read list of one segment if it is to have one.
+// floodCall returns a small Call that asks for credits, with a read list of one segment if pull is
+// set.
 func floodCall(xid, credits uint32, pull bool) []byte {
 	w := []uint32{xid, 1, credits, 0}
 	if pull {
@@ -44,8 +45,9 @@ func floodCall(xid, credits uint32, pull bool) []byte {
 	return wireWords(w...)
 }
 
-// T1, T2, T12, T50, T119, T122, T125, T128, A13 to A20: what a peer on a bare socket can do to a server, thousands of times. Somebody else is served
-// meanwhile, and when the peer has gone all that it cost is back: connections, goroutines, memory.
+// T1, T2, T12, T50, T119, T122, T125, T128, A13 to A20: a peer on a bare socket repeats an attack
+// on a server thousands of times. Another client is served meanwhile. After the peer has gone, its
+// connections, goroutines and memory are released.
 func TestFloods(t *testing.T) {
 	const many = 2000
 	flood := func(message func(i int) []byte) func(t *testing.T, p *rdmaiotest.SocketPeer) {
@@ -78,13 +80,13 @@ func TestFloods(t *testing.T) {
 				}
 				if !ok { // it had enough of waiting
 					if reads == 0 {
-						t.Error("nothing was read: the test tells nothing")
+						t.Error("nothing was read: the test proves nothing")
 					}
 					return
 				}
 			}
 		},
-		"Replies that nobody takes": func(t *testing.T, p *rdmaiotest.SocketPeer) {
+		"Replies that the peer does not read": func(t *testing.T, p *rdmaiotest.SocketPeer) {
 			p.Connect(nil)
 			p.Write(p.Sends(many, func(i int) []byte { return floodCall(xid(i), 1, false) }))
 		},
@@ -121,7 +123,7 @@ func TestFloods(t *testing.T) {
 			}
 			wg.Wait()
 		},
-		"private data cut": func(t *testing.T, p *rdmaiotest.SocketPeer) { // its length says more than comes
+		"private data cut": func(t *testing.T, p *rdmaiotest.SocketPeer) { // longer by its length field
 			control := rdmaiotest.Hello(make([]byte, 20))
 			control[7] = 200
 			p.Write(p.Segment(wire.Header{Type: wire.Write}, control, nil))
@@ -178,7 +180,8 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *rdmaiotest.SocketPeer
 	if n := len(s.Conns()); n != 1 {
 		t.Errorf("%d connections, want the honest one", n)
 	}
-	// Connections that the attackers left behind in the handshake are not in Conns, and end later on a busy machine.
+	// Connections of attackers in the handshake are not in Conns, and may end later on a busy
+	// machine.
 	grown := inUse() - before
 	for grown > 1<<20 && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
@@ -187,7 +190,7 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *rdmaiotest.SocketPeer
 	if grown > 1<<20 {
 		t.Errorf("%d KiB are kept", grown>>10)
 	}
-	// What is its own ends with it, and nothing else is there then.
+	// Its own memory is released with it, and nothing else is left.
 	_ = c.Close()
 	_ = s.Close()
 	for goroutines() > base && time.Now().Before(deadline) {
@@ -203,7 +206,7 @@ func newBareWorld(t *testing.T) *rdmaiotest.World {
 	return rdmaiotest.NewWith(t, rdmaiotest.Options{TCP: &rdmatcp.Config{}, Bare: true})
 }
 
-// goroutines is how many are ours.
+// goroutines returns the number of our goroutines.
 func goroutines() (n int) {
 	b := make([]byte, 1<<20)
 	for g := range strings.SplitSeq(string(b[:runtime.Stack(b, true)]), "\n\n") {
@@ -214,7 +217,7 @@ func goroutines() (n int) {
 	return n
 }
 
-// inUse is what is on the heap after a collection.
+// inUse returns the bytes of the heap in use after a collection.
 func inUse() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -223,8 +226,9 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// T3 to T5, T12, T63, T122: a server on a bare socket that grants what comes to its mind, answers twice, and sends errors and RDMA_DONE in between:
-// the client has its Calls answered, never more of them out than it asked for, and nothing grows.
+// T3 to T5, T12, T63, T122: a server on a bare socket grants arbitrary credits, answers twice, and
+// sends errors and RDMA_DONE in between. The client's Calls are answered, no more of them are in
+// flight than it asked for, and memory does not grow.
 func TestHostileGrants(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {

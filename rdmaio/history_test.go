@@ -19,7 +19,8 @@ import (
 
 var storms = flag.Int("storms", 12, "how many seeds TestHistories runs over each provider")
 
-// registers is a server of some, which it swaps values with. Value, key and padding come and go in each way that a message has.
+// registers is a server of registers, with which clients swap values. Value, key and padding travel
+// in each way that a message has.
 type registers struct {
 	t    testing.TB
 	mu   sync.Mutex
@@ -27,7 +28,7 @@ type registers struct {
 	runs map[uint64]int // by the value put: no two are the same
 }
 
-// swapBytes is how long the opaque around a value is: too long for any Send.
+// swapBytes is the length of the opaque around a value, too long for any Send.
 const swapBytes = 1500
 
 // swapCall asks to put a value into a register; 0 is none.
@@ -77,8 +78,8 @@ func swapped(r *rdmaio.Reply) (uint64, error) {
 	return binary.BigEndian.Uint64(data[len(data)-8:]), nil
 }
 
-// swarm are rates of faults, drawn anew for each seed: about half of the kinds not at all. Those that nothing but a timeout ends are
-// for virtual time only.
+// swarm returns rates of faults for a seed; about half of the kinds have rate zero. Faults that
+// only a timeout ends are used only in virtual time.
 func swarm(seed uint64, tcp bool) fault.Config {
 	r := rand.New(rand.NewPCG(seed, 3))
 	cfg := fault.Config{Seed: seed, Rate: make(map[fault.Kind]float64)}
@@ -97,9 +98,10 @@ func swarm(seed uint64, tcp bool) fault.Config {
 	return cfg
 }
 
-// T2, T121, T126, R284, R286, R288: clients of one server, over connections to which everything happens, swap values of registers, and some lose
-// patience. With a cache of replies each swap is executed once at most, and not at all if its caller was told so; and the
-// history of each register is linearizable, which says more: that no reply is another Call's, and none is older than its Call.
+// T2, T121, T126, R284, R286, R288: clients of one server swap values of registers, over
+// connections with all kinds of faults, and cancel some Calls. With a cache of replies each swap is
+// executed at most once, and not at all if its caller got that result. The history of each register
+// is linearizable: no reply belongs to another Call, and none is older than its Call.
 func TestHistories(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		t.Run(map[bool]string{true: "rdmatcp", false: "mem"}[tcp], func(t *testing.T) {
@@ -123,11 +125,11 @@ func TestHistories(t *testing.T) {
 			}
 			for k := range swarmKinds(tcp) {
 				if t.Logf("%6d x %v", fired[k], k); fired[k] == 0 && *storms >= 12 {
-					t.Errorf("%v never happened: the run tells nothing of it", k)
+					t.Errorf("%v never happened: the run proves nothing about it", k)
 				}
 			}
 			if lost == 0 && *storms >= 12 {
-				t.Error("no Call was given up: the run tells nothing of those")
+				t.Error("no Call was cancelled: the run proves nothing about cancelled ones")
 			}
 		})
 	}
@@ -160,7 +162,7 @@ func storm(t *testing.T, w *rdmaiotest.World, seed uint64) (lost int) {
 	}
 	var mu sync.Mutex
 	moment, put := 0, uint64(0)
-	outcome := make(map[uint64]int) // by value: how often it has to have been executed; -1: at most once
+	outcome := make(map[uint64]int) // by value: its executions; -1: at most one
 	for round := range uint32(rounds) {
 		history := make(map[uint32][]rdmaiotest.Swap)
 		var wg sync.WaitGroup
@@ -231,7 +233,7 @@ func storm(t *testing.T, w *rdmaiotest.World, seed uint64) (lost int) {
 	defer g.mu.Unlock()
 	for value, told := range outcome {
 		if n := g.runs[value]; n > 1 || told >= 0 && n != told {
-			t.Errorf("swap %d was executed %d times, its caller was told %d (-1: perhaps)", value, n, told)
+			t.Errorf("swap %d was executed %d times, the caller's count is %d (-1: unknown)", value, n, told)
 		}
 	}
 	return lost

@@ -50,8 +50,9 @@ func plainRead(xid uint32, offset uint64, n int) *rdmaio.Call {
 	return c
 }
 
-// R104 to R107: with the switch on at both ends a result that was offered no place comes all the same: the client reads
-// it, says RDMA_DONE, and the server's key ends; and so does a whole long Reply.
+// R104 to R107: with Legacy at both ends a result without offered memory arrives nevertheless: the
+// client reads it and sends RDMA_DONE, and the server's key is invalidated. The same holds for a
+// whole long Reply.
 func TestLegacyReply(t *testing.T) { rdmaiotest.Each(t, legacyReply) }
 
 func legacyReply(t *testing.T, w *rdmaiotest.World) {
@@ -64,8 +65,8 @@ func legacyReply(t *testing.T, w *rdmaiotest.World) {
 		}
 		l.ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	c := w.Dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // of no account where no reverse Call is served
-	for i, n := range []int{3000, 30001, 50001} {                  // what was delivered allows the longer ones (TestMemoryFollowsDelivery)
+	c := w.Dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // no effect: no reverse Call is served
+	for i, n := range []int{3000, 30001, 50001} {                  // in rising order: TestMemoryFollowsDelivery
 		mark := len(w.History.Events())
 		reply, err := c.Call(context.Background(), plainRead(uint32(i), 7, n))
 		if err != nil {
@@ -111,7 +112,8 @@ func legacyReply(t *testing.T, w *rdmaiotest.World) {
 	})
 }
 
-// Many callers, few credits: DONE is never without a credit, no Reply waits for ever (R106, R108).
+// Many callers, few credits: DONE always has a credit, and no Reply waits indefinitely (R106,
+// R108).
 func TestLegacyBusy(t *testing.T) { rdmaiotest.Each(t, legacyBusy) }
 
 func legacyBusy(t *testing.T, w *rdmaiotest.World) {
@@ -152,7 +154,8 @@ func legacyBusy(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R109, T122: a client that never says DONE loses the connection, and the handler has its memory back.
+// R109, T122: a client that never sends DONE loses the connection, and the handler gets its memory
+// back.
 func TestLegacyNoDone(t *testing.T) {
 	w := rdmaiotest.New(t)
 	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
@@ -174,7 +177,8 @@ func TestLegacyNoDone(t *testing.T) {
 	<-p.Lost
 }
 
-// T70, R326: a client by RFC 8166 makes an error of such a Reply, and reads nothing; and a server by it offers none.
+// T70, R326: a client of RFC 8166 treats such a Reply as an error, and reads nothing; a server of
+// RFC 8166 offers none.
 func TestLegacyOneSide(t *testing.T) {
 	for _, server := range []bool{true, false} {
 		w := rdmaiotest.New(t)
@@ -191,13 +195,13 @@ func TestLegacyOneSide(t *testing.T) {
 			t.Errorf("%d Reads", n)
 		}
 		if err := <-l.sent; err == nil {
-			t.Error("the handler was told that all is well")
+			t.Error("done reported success to the handler")
 		}
 	}
 }
 
-// R111, A20: what to skip, by a message whose data is aligned by hand; and no number of the peer leads to a skip
-// beyond its alignment (T123).
+// R111, A20: the bytes to skip in a message whose data is aligned by hand. No number of the peer
+// leads to a skip beyond its alignment (T123).
 func TestPaddingSkip(t *testing.T) {
 	w := rdmaiotest.New(t)
 	got := make(chan string, 1)
@@ -211,8 +215,8 @@ func TestPaddingSkip(t *testing.T) {
 	p := w.DialRaw(t)
 	for _, c := range []struct{ align, threshold, want string }{
 		{"00000080", "00000008", `48 "aligned."`},
-		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes are under the threshold
-		{"00040000", "00000001", `262064 ""`},                                                 // past the end: the decoder's to refuse
+		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes: under the threshold
+		{"00040000", "00000001", `262064 ""`},                                                 // past the end: the decoder refuses it
 		{"00000001", "00000001", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`},
 	} {
 		m := peertest.Bytes(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")

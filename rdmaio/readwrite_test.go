@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// oneSendEach asserts that the history from mark on, of one RPC, has one Send in each direction, at most two signaled
-// requests of each side, and nothing that was refused.
+// oneSendEach checks the history of one RPC, from mark on: one Send in each direction, at most two
+// signaled requests of each side, and no refused requests.
 func oneSendEach(t *testing.T, w *rdmaiotest.World, mark int) {
 	t.Helper()
 	list := w.Since(mark)
@@ -33,8 +33,9 @@ func oneSendEach(t *testing.T, w *rdmaiotest.World, mark int) {
 	}
 }
 
-// completeOnce asserts that each completion of a send queue is that of a signaled request, and the only one of it. The
-// history is a whole one: the last Send of an RPC may complete after the Call has returned, even in that of the next RPC.
+// completeOnce checks that each completion of a send queue belongs to a signaled request, and is
+// its only one. The history must be complete: the last Send of an RPC may complete after the Call
+// has returned, even during the next RPC.
 func completeOnce(t *testing.T, all []trace.Event) {
 	t.Helper()
 	type request struct {
@@ -62,8 +63,8 @@ func signaled(e *trace.Event) bool {
 	return e.Kind == trace.PostSend && e.Flags&verbs.SendSignaled != 0
 }
 
-// keysEnded asserts that every key the client registered was invalidated once, in this history: by itself,
-// or by the server. One that stands for other memory since counts as well.
+// keysEnded checks that every key that the client registered was invalidated once in this history,
+// by itself or by the server. A key that was redirected counts as well.
 func keysEnded(t *testing.T, list []trace.Event, want int) {
 	t.Helper()
 	live, seen := make(map[uint32]bool), 0
@@ -90,7 +91,7 @@ func keysEnded(t *testing.T, list []trace.Event, want int) {
 	}
 }
 
-// writes makes a WRITE-like Call and checks what came.
+// writes makes a WRITE-like Call and checks the data received.
 func writes(t *testing.T, c *rdmaio.Conn, f *file) {
 	t.Helper()
 	data := rdmaiotest.Pattern(65536+3, 1) // with roundup
@@ -106,8 +107,8 @@ func writes(t *testing.T, c *rdmaio.Conn, f *file) {
 	}
 }
 
-// A WRITE-like Call: the server fetches the data from the caller's own slice,
-// right to its place in the message (R57, R60, R63, R72, R302, R304), and ends the key with the Reply (R265).
+// A WRITE-like Call: the server reads the data from the caller's own slice directly to its place in
+// the message (R57, R60, R63, R72, R302, R304), and invalidates the key with the Reply (R265).
 func TestWriteLike(t *testing.T) { rdmaiotest.EachSteady(t, writeLike) }
 
 func writeLike(t *testing.T, w *rdmaiotest.World) {
@@ -128,7 +129,7 @@ func writeLike(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// reads makes a READ-like Call and checks what came, and where.
+// reads makes a READ-like Call and checks the data received, and its place.
 func reads(t *testing.T, c *rdmaio.Conn, f *file) {
 	t.Helper()
 	f.data = rdmaiotest.Pattern(50001, 2)
@@ -148,7 +149,7 @@ func reads(t *testing.T, c *rdmaio.Conn, f *file) {
 	if &data[0] != &buf[0] {
 		t.Error("the data is not where the caller wants it: it was copied")
 	}
-	// R82, R83, R314: not a byte behind what was asked for, roundup included.
+	// R82, R83, R314: no byte after the requested ones changes, roundup included.
 	if rest := bytes.Trim(buf[len(data):], "\xa5"); len(rest) != 0 {
 		t.Errorf("%d bytes behind the data were touched", len(rest))
 	}
@@ -210,7 +211,8 @@ func readOfNothing(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// An empty place asks for the result inline (R86, R89): no chunk is offered, the data comes in the reply.
+// An empty element of Results requests that result inline (R86, R89): no chunk is offered, and the
+// data is in the reply.
 func TestReadInline(t *testing.T) { rdmaiotest.Each(t, readInline) }
 
 func readInline(t *testing.T, w *rdmaiotest.World) {
@@ -264,7 +266,8 @@ func sizesAroundTheThreshold(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// The first item that comes by chunk begins on a cache line, where memory is copied fastest, whatever is before it.
+// The first item sent by chunk begins on a cache line, where copying is fastest, whatever precedes
+// it.
 func TestItemOnCacheLine(t *testing.T) {
 	w := rdmaiotest.New(t)
 	f, placed := &file{t: t}, make(chan []byte, 1)

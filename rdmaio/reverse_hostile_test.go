@@ -39,9 +39,9 @@ func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	return p, conn
 }
 
-// What a server makes of bad answers to its Calls: the RPC ends, with the rule by name, the connection goes
-// on and serves the next forward Call. An ERROR is for reverse Calls only where it has the XID of one (T73), header
-// errors are answered to what may be a Call only (R123).
+// A server gets bad answers to its Calls: the RPC fails with the name of the rule, and the
+// connection goes on and serves the next forward Call. An ERROR belongs to a reverse Call only if
+// it has its XID (T73). Only messages that may be Calls are answered by header errors (R123).
 func TestHostileReverseReplies(t *testing.T) {
 	const xid = 0xcafe0001 // as the forward Calls have
 	rpc := replyHeader(xid).buf
@@ -117,8 +117,9 @@ func TestHostileReverseReplies(t *testing.T) {
 	}
 }
 
-// Credits of the reverse direction at the server: one Call before the first Reply, then what was granted and
-// no more than was asked for; forward grants change nothing of it (R127, R128, R131, R266; T3, T4, T16).
+// Credits of the reverse direction at the server: one Call before the first Reply, then the granted
+// number, at most the requested one. Forward grants do not change it (R127, R128, R131, R266; T3,
+// T4, T16).
 func TestReverseCredits(t *testing.T) {
 	p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 3, Credits: 5})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,7 +166,7 @@ func TestReverseCredits(t *testing.T) {
 	grant(0)
 	expect(1, "T3: 0 is 1")
 	grant(0xffffffff)
-	expect(3, "T4: a huge grant is what was asked for")
+	expect(3, "T4: a huge grant counts as the requested number")
 	cancel()
 	for range 20 - 3 {
 		if err := <-done; !errors.Is(err, context.Canceled) {
@@ -177,7 +178,8 @@ func TestReverseCredits(t *testing.T) {
 	})
 }
 
-// A client that ends a key by a reverse Reply has no right to any, offered or not: the connection goes (RFC 8797 §4.1).
+// A client that invalidates a key by a reverse Reply has no right to, offered or not: the
+// connection is lost (RFC 8797 §4.1).
 func TestReverseReplyEndsKey(t *testing.T) {
 	p, conn := rawCallee(t, rdmaio.Config{ReverseCredits: 2, ReverseChunks: true, RemoteInvalidate: 1})
 	done := make(chan error, 1)
@@ -196,11 +198,11 @@ func TestReverseReplyEndsKey(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("the Call went well")
 	}
-	<-conn.Done() // by us, or by the provider, which was not told that the peer may end it
+	<-conn.Done() // by us, or by the provider, which does not expect the invalidation
 }
 
-// R282: what either direction has of credentials is a part of its messages, which come as they were sent; the
-// transport keeps none of it, and a handler sees what its caller sent and nothing of the other direction.
+// R282: credentials of either direction are a part of its messages, which arrive as they were sent.
+// The transport keeps none of them, and a handler sees only its own caller's.
 func TestCredentialsBothWays(t *testing.T) {
 	w := rdmaiotest.New(t)
 	withCred := func(flavor uint32, body string) *rdmaio.Call {
@@ -210,7 +212,7 @@ func TestCredentialsBothWays(t *testing.T) {
 		e.words(0, 0)
 		return &rdmaio.Call{Message: e.message()}
 	}
-	forward, reverse := withCred(1, "alice at client"), withCred(7, "nobody at all, by another flavour")
+	forward, reverse := withCred(1, "alice at client"), withCred(7, "a user of another flavour")
 	seen := make(chan []byte, 2)
 	see := func(r *rdmaio.Request) {
 		seen <- bytes.Clone(r.Message)
@@ -251,7 +253,7 @@ func (d *slowDial) Dial(ctx context.Context, addr string, qp verbs.QueuePair, pa
 	return info, err
 }
 
-// A peer that calls at once, before our Dial has returned: the handler can ask who calls.
+// A peer calls at once, before our Dial has returned: the handler can identify the caller.
 func TestReverseCallDuringDial(t *testing.T) {
 	w := rdmaiotest.New(t)
 	ln, err := w.Server.Listen(t.Context(), w.ListenAddr)

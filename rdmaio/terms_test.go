@@ -20,8 +20,8 @@ import (
 // inline gives a Config with thresholds.
 func inline(send, recv int) *rdmaio.Config { return &rdmaio.Config{InlineSend: send, InlineRecv: recv} }
 
-// thresholdsHold is an oracle over a history: no message is larger than agreed, and whoever was told of a
-// size had Receives of it posted before (R37, R38).
+// thresholdsHold is an oracle over a history: no message is larger than negotiated, and Receives of
+// a size are posted before the size is advertised (R37, R38).
 func thresholdsHold(list []trace.Event, clientToServer, serverToClient, clientRecv, serverRecv int) error {
 	most := map[string]int{"client": clientToServer, "server": serverToClient}
 	room := map[string]int{"client": clientRecv, "server": serverRecv}
@@ -36,7 +36,7 @@ func thresholdsHold(list []trace.Event, clientToServer, serverToClient, clientRe
 			posted[e.Device]++
 		case e.Kind == trace.Dial || e.Kind == trace.Accept:
 			if posted[e.Device] != 32 {
-				return fmt.Errorf("event %d: %s tells its size with %d Receives posted", e.Seq, e.Device, posted[e.Device])
+				return fmt.Errorf("event %d: %s advertises its size with %d Receives posted", e.Seq, e.Device, posted[e.Device])
 			}
 		}
 	}
@@ -56,8 +56,8 @@ func counts(t *testing.T, c *rdmaio.Conn, right func(*rdmaio.Stats) bool) {
 	}
 }
 
-// RFC 8797 §4.2, R37, R38: thresholds each way, whatever the two sides would like, and messages of every
-// size around them.
+// RFC 8797 §4.2, R37, R38: the thresholds of each direction, for all sizes that the two sides want,
+// and messages of every size around them.
 func TestThresholds(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -152,8 +152,8 @@ func TestDefaultTerms(t *testing.T) {
 	}
 }
 
-// 4 KiB less its header, both ways, with one Send each and nothing registered, where 1024 bytes would have needed a
-// chunk (R35).
+// 4 KiB less its header, both ways, with one Send each and without registration; with 1024 bytes it
+// would need a chunk (R35).
 func TestLargeInline(t *testing.T) { rdmaiotest.Steady(t, largeInline) }
 
 func largeInline(t *testing.T, w *rdmaiotest.World) {
@@ -184,7 +184,7 @@ func TestNoRemoteInvalidate(t *testing.T) {
 				f := &file{t: t}
 				w.Serve(f, c.server)
 				conn := w.Dial(c.client)
-				writes(t, conn, f) // from now on such a Call has its memory at once (TestMemoryFollowsDelivery)
+				writes(t, conn, f) // allows the memory for the next ones (TestMemoryFollowsDelivery)
 				for _, shape := range []string{"write", "read"} {
 					mark := w.Mark()
 					if shape == "write" {
@@ -314,7 +314,7 @@ func TestPeersPrivateData(t *testing.T) {
 				t.Errorf("%s: the server says %s", c.name, got)
 			}
 			found := false
-			for end := time.Now().Add(2 * time.Second); !found && time.Now().Before(end); { // listed a moment after Accept
+			for end := time.Now().Add(2 * time.Second); !found && time.Now().Before(end); { // listed soon after Accept
 				for _, sc := range s.Conns() {
 					st := sc.Stats()
 					found = found || st.InlineSend == c.send && st.InlineRecv == c.recv && st.RemoteInvalidate == c.inv
@@ -323,7 +323,8 @@ func TestPeersPrivateData(t *testing.T) {
 			if !found {
 				t.Errorf("%s: no connection with %d out, %d in, invalidate %v", c.name, c.send, c.recv, c.inv)
 			}
-			// What it advertised it takes, whatever the peer said: at once, and as the first message.
+			// It accepts messages of the advertised size, whatever the peer sends: at once, and as
+			// the first message.
 			big := peertest.Bytes(t, msg(""))
 			p.Send(append(big, make([]byte, 4096-len(big))...))
 			if got := p.Message(peertest.Patience); len(got) == 0 {
@@ -402,8 +403,8 @@ func TestServerEndsAnothersKey(t *testing.T) {
 	<-over
 }
 
-// The end of a key by the late reply to a cancelled Call does no harm where the key outlives the Call, and costs the
-// connection where it does not (R289, R290).
+// Invalidation of a key by the late reply to a cancelled Call does no harm where the key outlives
+// the Call, and costs the connection where it does not (R289, R290).
 func TestLateReplyEndsKey(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
 		w := rdmaiotest.New(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// What a client puts on the wire and lets be read, as a raw server sees it, which knows the documents only.
+// The messages and the memory of a client, as a raw server sees them that knows only the documents.
 
 // segment and offers are a header's lists (RFC 8166 §4.1), read by hand.
 type segment struct {
@@ -86,8 +86,9 @@ func fetchAll(t *testing.T, p *peertest.Peer, s segment) (b []byte) {
 	return b
 }
 
-// putTogether is an oracle for read lists: the stream with each chunk, and its roundup, inserted at its position
-// (RFC 8166 §3.4.5). It works on whole byte strings, from the back to the front.
+// putTogether is an oracle for read lists: it returns the stream with each chunk, and its roundup,
+// inserted at its position (RFC 8166 §3.4.5). It works on whole byte strings, from the back to the
+// front.
 func putTogether(t *testing.T, p *peertest.Peer, o *offers) []byte {
 	t.Helper()
 	stream := bytes.Clone(o.rest)
@@ -119,11 +120,13 @@ func putTogether(t *testing.T, p *peertest.Peer, o *offers) []byte {
 	return stream
 }
 
-// Calls of all shapes, as the server sees them: each Send begins with a header of four words and whole lists (R13, R15); a
-// chunk is one item, to the byte, with no segment for its roundup (R51, R69), whose segments have one position
-// (R61); the counts of arrays, and of arrays in arrays, stay in the stream (R49, R50); the rest may go by a chunk too,
-// eligible or not (R46), with all its roundup (R95); a reply chunk goes with any Call (R96). What has no
-// items is never reduced (R45): so credentials, and messages under GSS integrity or privacy, go whole (R305, R306, T61).
+// Calls of all shapes, as the server sees them. Each Send begins with a header of four words and
+// whole lists (R13, R15). A chunk is one item, to the byte, with no segment for its roundup (R51,
+// R69), whose segments have one position (R61). The counts of arrays, and of arrays in arrays, stay
+// in the stream (R49, R50). The rest may travel by a chunk too, eligible or not (R46), with all its
+// roundup (R95). A reply chunk goes with any Call (R96). Messages without items are never reduced
+// (R45): so credentials, and messages under GSS integrity or privacy, are sent whole (R305, R306,
+// T61).
 func TestCallsOnTheWire(t *testing.T) { rdmaiotest.Each(t, callsOnTheWire) }
 
 func callsOnTheWire(t *testing.T, w *rdmaiotest.World) {
@@ -241,8 +244,8 @@ func unusedReply(call []byte, o *offers, rpc []byte) []byte {
 	return append(b, rpc...)
 }
 
-// T67, R53, R81: a result shorter than the count in the stream is refused, and no bytes that were there before are handed up.
-// R83: a returned length that includes the roundup is accepted.
+// T67, R53, R81: a result shorter than the count in the stream is refused, and no earlier bytes of
+// the memory are returned. R83: a returned length that includes the roundup is accepted.
 func TestResultTooShort(t *testing.T) { rdmaiotest.Each(t, resultTooShort) }
 
 func resultTooShort(t *testing.T, w *rdmaiotest.World) {
@@ -284,8 +287,8 @@ func resultTooShort(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R103, R96: whatever a reply grows to, for a larger verifier say, up to the length of ReplyBuf it comes: inline or by the reply
-// chunk, around the threshold.
+// R103, R96: a reply that grows, for a larger verifier say, arrives up to the length of ReplyBuf,
+// inline or by the reply chunk, also around the threshold.
 func TestReplyOfAnySize(t *testing.T) { rdmaiotest.Each(t, replyOfAnySize) }
 
 func replyOfAnySize(t *testing.T, w *rdmaiotest.World) {
@@ -298,7 +301,7 @@ func replyOfAnySize(t *testing.T, w *rdmaiotest.World) {
 	c := w.Dial(nil)
 	xid := uint32(0)
 	for room := 1024 - 28 - 40; room <= 1024+400; room += 20 {
-		for _, size = range []int{24, 24 + 400, room - 4, room} { // 400 bytes is the largest verifier (RFC 5531 §8.2)
+		for _, size = range []int{24, 24 + 400, room - 4, room} { // 400: the largest verifier (RFC 5531 §8.2)
 			xid++
 			call := nullCall(xid, 40)
 			call.ReplyBuf = make([]byte, room)
@@ -310,7 +313,7 @@ func replyOfAnySize(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T81, R8: a key is good on the connection that it was given to, and on no other: there it breaks that one,
+// T81, R8: a key is valid on its own connection only. Used on another one it breaks that one and
 // touches nothing, and the Call goes on.
 func TestKeyOfAnotherConnection(t *testing.T) { rdmaiotest.Each(t, keyOfAnotherConnection) }
 
@@ -351,7 +354,8 @@ func keyOfAnotherConnection(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T82, R301: nobody who saw a key finds the next one by 2^16 tries around it, nor by the difference of the last two.
+// T82, R301: from a known key the next one is not found by 2^16 tries around it, nor by the
+// difference of the last two.
 func TestKeysAreNoSequence(t *testing.T) { rdmaiotest.Each(t, keysAreNoSequence) }
 
 func keysAreNoSequence(t *testing.T, w *rdmaiotest.World) {
@@ -389,8 +393,8 @@ func keysAreNoSequence(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R307: whatever word of a Reply somebody changes on its way, the RPC ends as it did, or fails, or the connection ends: no byte outside
-// of what was offered changes, and nothing panics.
+// R307: whatever word of a Reply an attacker changes, the RPC ends as before, or fails, or the
+// connection ends. No byte outside the offered memory changes, and nothing panics.
 func TestTamperedReplies(t *testing.T) {
 	const words = 96 / 4
 	for at := range words {
