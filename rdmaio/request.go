@@ -182,7 +182,7 @@ func (r *Request) plan(m *Message) error {
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
 			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.WriteChunks returns what it offered"}
 		}
-		sge, err := r.register(data)
+		sge, err := r.register(data) // RFC 8166 §3.4.6.2: without roundup; R82
 		if err != nil {
 			return err
 		}

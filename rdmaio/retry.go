@@ -20,7 +20,7 @@ type source interface {
 }
 
 // retry makes a Call on a connection of src, and on a further one when that is lost. The XID stays
-// the same, and Conn.Call registers keys of the new connection (RFC 8166 §3.3.3; R284, R286).
+// the same, and Conn.Call registers keys of the new connection (RFC 8166 §4.5.5; R284, R286).
 // losses is the number of times that the Call is sent again. again counts the Calls sent again; a
 // Call that waited for a credit when the connection was lost was not sent.
 func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64, events func(Event)) (*Reply, error) {

@@ -55,7 +55,7 @@ var endpoints = []string{
 	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
 }
 
-// harness are the folders that hold no product code: what they have outside of tests serves tests.
+// harness lists the folders without product code: their code outside of test files serves tests.
 var harness = []string{
 	"bench/", "examples/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/", "rdmaio/internal/sim/", "runtime/xdr/codectest/",
 }

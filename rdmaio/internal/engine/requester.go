@@ -212,7 +212,8 @@ func (e *Engine) finish(c *Call, f *header.Fault) {
 	}
 }
 
-// result checks a Reply against its Call, and takes over the lengths (R79 to R87, R98). Nothing in a
+// result checks a Reply against its Call, and takes over the lengths (R79 to R81, R83,
+// R85 to R87, R98). Nothing in a
 // header is protected, so no word of it is used unchecked (RFC 8166 §8.2.2.4; R307).
 func (e *Engine) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
