@@ -71,7 +71,7 @@ Usage: rpcrdma perf [flags] [HOST[:PORT]]
 
 Examples:
   rpcrdma perf                                   client and server in this process
-  rpcrdma perf -provider rdmatcp -t 3s           the same for 3 seconds, over TCP
+  rpcrdma perf -provider mem -t 3s               the same for 3 seconds, without TCP
   rpcrdma perf -t 5s localhost                   latency: 128 bytes, one call at a time
   rpcrdma perf -depth 32 localhost               rate of small calls
   rpcrdma perf -size 64k -depth 16 localhost     throughput to the server, by RDMA Read
