@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// assemble takes the memory for a Call with chunks: inline bytes and pads go to
-// their places now, the rest by RDMA Read.
+// assemble fills a new Assembly of a message with chunks. It copies inline bytes and clears pads
+// now, and queues RDMA Reads for the rest. err is the reason why there is no Assembly, or nil.
 func (e *Engine) assemble(r *Request, err error) {
 	switch {
 	case !e.open:
@@ -36,7 +36,7 @@ func (e *Engine) assemble(r *Request, err error) {
 			r.reads++
 		}
 	}
-	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // no answer to come for which it would wait
+	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // it will not be answered
 		e.postRecv(r.recv)
 		r.recv = none
 	}
@@ -49,7 +49,8 @@ func (e *Engine) assemble(r *Request, err error) {
 	e.admit()
 }
 
-// unreadable ends a Call, or a Reply of the draft, that needs RDMA Reads where there are none.
+// unreadable refuses a Call, or ends a Reply with read chunks, that needs RDMA Reads when none are
+// allowed.
 func (e *Engine) unreadable(r *Request, f *header.Fault) {
 	if r.reply != nil {
 		e.replyRead(r, f)
@@ -60,15 +61,17 @@ func (e *Engine) unreadable(r *Request, f *header.Fault) {
 	e.refuse(r, header.ErrChunk)
 }
 
-// assemblyEnd is how many bytes of the message Assembly takes.
+// assemblyEnd returns the number of bytes of the message that fit into Assembly.
 func (r *Request) assemblyEnd() int { return min(len(r.Assembly.Bytes), r.AssemblySize) }
 
-// part returns the range of the message that a piece fills of Assembly now; it is empty if at >= end.
+// part returns the range of the message that a piece fills in Assembly now. It is empty if at >=
+// end.
 func (r *Request) part(p *chunk.Piece) (at, end int) {
 	return max(p.At, r.AssemblyFilled), min(p.At+p.Len, r.assemblyEnd())
 }
 
-// admit lets Calls have their RDMA Reads, as many at a time as were agreed on (R137, R297).
+// admit queues the next batches of RDMA Reads, up to the negotiated number of them in progress
+// (R137, R297).
 func (e *Engine) admit() {
 	for e.pulls.len() > 0 && !e.terms.ReadsUnknown {
 		r := *e.pulls.at(0)
@@ -88,13 +91,13 @@ func (e *Engine) admit() {
 	}
 }
 
-// deferReads lets a request wait for the read depth.
+// deferReads lets r wait until more RDMA Reads are allowed.
 func (e *Engine) deferReads(r *Request) {
 	e.to(r, readDeferred)
 	e.pulls.push(r)
 }
 
-// pull posts the RDMA Reads of a Call whose turn it is.
+// pull posts a batch of RDMA Reads.
 func (e *Engine) pull(r *Request) {
 	e.to(r, reading)
 	id := e.begin(r.batch, nil, r)
@@ -121,7 +124,7 @@ func (e *Engine) pull(r *Request) {
 	r.unread -= r.batch
 }
 
-// read goes on when a batch of a Call's RDMA Reads is over.
+// read handles the completion of a batch of RDMA Reads.
 func (e *Engine) read(r *Request) {
 	e.stats.BytesRead += uint64(r.batchSize)
 	e.delivered += uint64(r.batchSize)
@@ -136,7 +139,7 @@ func (e *Engine) read(r *Request) {
 	}
 }
 
-// filled goes on when Assembly is full, and asks for a longer one if that is not the whole message.
+// filled completes the message if Assembly has all of it, or asks for a longer Assembly.
 func (e *Engine) filled(r *Request) {
 	if r.AssemblyFilled = r.assemblyEnd(); r.AssemblyFilled < r.AssemblySize {
 		e.to(r, assembling)
@@ -147,8 +150,8 @@ func (e *Engine) filled(r *Request) {
 	e.complete(r)
 }
 
-// complete hands on what has been put together. A message whose head came by chunk
-// is looked at now; checks run on our copy only (T84).
+// complete delivers an assembled message. Its head, which may have come by chunk, is checked now,
+// in our copy only (T84).
 func (e *Engine) complete(r *Request) {
 	if r.reply != nil {
 		e.replyRead(r, nil)

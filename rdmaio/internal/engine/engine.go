@@ -25,7 +25,7 @@ type Engine struct {
 
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
-	// Counts of our Calls, and of the peer's: which of the two is forward is a matter of the role.
+	// Counts of our Calls, and of the peer's. The role decides which are forward.
 	ours, theirs *Flow
 
 	// The send queue.
@@ -34,14 +34,13 @@ type Engine struct {
 	lastTicket uint64 // the last one given out
 	seq        uint64
 	chains     queue[chain] // posted, oldest first
-	last       int          // of Effects.Sends, the last of a chain whose end nobody waits for; or none
-	awaited    int          // chains that somebody waits for
-	stuck      bool         // something waits for room
+	last       int          // in Effects.Sends, of a chain without a Request; or none
+	awaited    int          // chains for whose completion a Request waits
+	stuck      bool         // the first in the queue does not fit
 	recvSGL    []verbs.SGE  // one for each Receive
 	sges       []verbs.SGE  // of Effects.Sends
 
-	// For our Calls. XIDs of the peer's have no table: they are another space by construction
-	// (R268).
+	// For our Calls. The peer's XIDs are another space, and need no table (R268).
 	credit  credit.Requester
 	table   map[uint32]*pending // Calls not ended, by XID
 	waiting queue[*pending]     // for a credit
@@ -104,8 +103,8 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Step takes events in their order and returns what they lead to. now is on any clock that does not
-// go back.
+// Step handles events in their order and returns their effects. now is the time on any monotonic
+// clock.
 func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	for _, r := range e.eff.Release {
 		r.reset()
@@ -160,9 +159,11 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Delivered is how many bytes the peer has delivered: messages, and RDMA Reads that are over.
+// Delivered returns the number of bytes received from the peer: messages, and RDMA Reads that
+// completed.
 func (e *Engine) Delivered() uint64 { return e.delivered }
 
+// event handles one event.
 func (e *Engine) event(ev *Event) {
 	switch ev.Kind {
 	case EventStart:
@@ -203,8 +204,8 @@ func (e *Engine) event(ev *Event) {
 	}
 }
 
-// blame adds to an error the XID of the peer's Call that the failed request was posted for, if
-// there is one.
+// blame adds to err the XID of the peer's message for which the failed request was posted, if there
+// is one.
 func (e *Engine) blame(wc *verbs.WC, err error) error {
 	if wc == nil {
 		return err
@@ -222,7 +223,7 @@ func (e *Engine) blame(wc *verbs.WC, err error) error {
 	return err
 }
 
-// completion deals with what a queue says.
+// completion handles a completion of either queue.
 func (e *Engine) completion(wc *verbs.WC) {
 	switch {
 	case wc.Status == verbs.StatusFlushed:
@@ -246,9 +247,9 @@ func (e *Engine) postRecv(i int) {
 	e.grants.Posted(1)
 }
 
-// end breaks the connection. What the queue pair can no longer touch after
-// Effects.Fail goes back to its owners (RFC 8166 §4.4.1; R285); what a handler has comes back with
-// its EventReply.
+// end ends the connection. It gives back all memory that the queue pair cannot access after
+// Effects.Fail (RFC 8166 §4.4.1; R285). A Request that a handler has is released after its
+// EventReply.
 func (e *Engine) end(err error) {
 	if !e.open {
 		return
@@ -258,7 +259,8 @@ func (e *Engine) end(err error) {
 	e.eff.Fail = err
 	e.eff.WantBuffers, e.eff.Deadline = 0, 0
 	e.abandonCalls()
-	for _, list := range []*[]*Request{&e.eff.Assemble, &e.eff.Deliver, &e.copied} { // nobody would get the answers
+		// Answers to these could not be sent.
+	for _, list := range []*[]*Request{&e.eff.Assemble, &e.eff.Deliver, &e.copied} {
 		for _, r := range *list {
 			e.lose(r)
 		}
@@ -271,7 +273,8 @@ func (e *Engine) end(err error) {
 	}
 	e.returnBuffers()
 	for e.chains.len() > 0 {
-		if c := e.chains.pop(); c.req != nil && c.req.state != sentReads { // else it is in awaitingDone
+		// One in sentReads is also in awaitingDone.
+		if c := e.chains.pop(); c.req != nil && c.req.state != sentReads {
 			e.lose(c.req)
 		}
 	}
@@ -285,7 +288,7 @@ func (e *Engine) end(err error) {
 	e.sqUsed, e.awaited, e.stuck = 0, 0, false
 }
 
-// lose releases a request whose answer will not be sent.
+// lose releases a Request whose answer will not be sent.
 func (e *Engine) lose(r *Request) {
 	r.Err = e.ended
 	e.release(r)

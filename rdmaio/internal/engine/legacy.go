@@ -141,7 +141,7 @@ func (e *Engine) releaseDeferred() {
 // doneReceives returns the number of Receives for RDMA_DONE.
 func (e *Engine) doneReceives() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
 
-// deferredQueued is how many answers with read chunks wait for send queue entries.
+// deferredQueued returns the number of answers with read chunks that wait for send queue entries.
 func (e *Engine) deferredQueued() (n int) {
 	for i := range e.answers.len() {
 		if r := *e.answers.at(i); len(r.Answer.Reads) > 0 {
@@ -163,8 +163,8 @@ func (e *Engine) posted(r *Request) {
 	e.awaitingDone = append(e.awaitingDone, r)
 }
 
-// doneCame ends an answer that the peer has read, and lets the next one go. One that nobody waits
-// for is dropped (R110; T122).
+// doneCame handles an RDMA_DONE: the peer has read an answer, and a deferred one can be sent. If no
+// answer waits for it, it is dropped (R110; T122).
 func (e *Engine) doneCame(xid uint32) {
 	i := slices.IndexFunc(e.awaitingDone, func(r *Request) bool { return r.XID == xid })
 	if i < 0 {

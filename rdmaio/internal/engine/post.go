@@ -7,10 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// pump posts what there is room for. Both directions share the send queue and its
-// buffers, and stand in one line for them, so that neither waits for more than what came
-// before (R283): who is first and has no room stops all others. Only a Call
-// that has no credit is passed by.
+// pump posts the Calls, answers and RDMA Reads that fit. Both directions share the send queue and
+// its buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is
+// posted (R283). Calls that wait for a credit are skipped.
 func (e *Engine) pump() {
 	e.stuck = false
 	for e.open {
@@ -59,14 +58,16 @@ func (e *Engine) wait(r *Request, s requestState) {
 	e.answers.push(r)
 }
 
-// room reports whether a chain of n requests can be posted.
+// room reports whether a chain of n requests can be posted. With message it needs a send buffer,
+// too.
 func (e *Engine) room(n int, message bool) bool {
 	return e.sqUsed+n <= e.cfg.SendWRs && (!message || len(e.sends.free) > 0)
 }
 
-// begin opens a chain of n requests and returns its id. If the one before it is posted by the same
-// Step, and nobody waits for its end, it is told of together with this one: completions of a send
-// queue come in post order.
+// begin opens a chain of n requests and returns its id. r is the Request that waits for its
+// completion, or nil. If this Step has posted another chain just before, for which no Request
+// waits, that one becomes quiet: completions of a send queue come in post order, so this chain's
+// stands for both.
 func (e *Engine) begin(n int, buf *Buffer, r *Request) uint64 {
 	e.seq++
 	if e.last != none {
@@ -91,8 +92,8 @@ func (e *Engine) add(wr verbs.SendWR, sge verbs.SGE) {
 	e.eff.Sends = append(e.eff.Sends, wr)
 }
 
-// message encodes a header into a send buffer, and the payload behind it. It
-// returns the buffer, or an error if it does not fit.
+// message encodes a header and the payload into a send buffer. It returns the buffer and the length
+// of the message, or an error if it does not fit.
 func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
 	buf = e.sends.last()
 	mem := buf.Bytes
