@@ -259,7 +259,7 @@ func (e *Engine) end(err error) {
 	e.eff.Fail = err
 	e.eff.WantBuffers, e.eff.Deadline = 0, 0
 	e.abandonCalls()
-		// Answers to these could not be sent.
+	// Answers to these could not be sent.
 	for _, list := range []*[]*Request{&e.eff.Assemble, &e.eff.Deliver, &e.copied} {
 		for _, r := range *list {
 			e.lose(r)
