@@ -157,7 +157,7 @@ func testRefused(h *harness) {
 	c := h.newEnd(h.Client, verbs.QPConfig{})
 	c.recvs(1, 8)
 	_, err := h.Client.Dial(ctx, addr, c.qp, nil)
-	h.wantErr("dial to nobody", err, verbs.ErrConnectionRefused)
+	h.wantErr("dial an address without listener", err, verbs.ErrConnectionRefused)
 	h.failed(c)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// open gives a fresh pair of devices: write this one for your provider.
+// open returns a fresh pair of devices. Write this function for your provider.
 func open(tb testing.TB) verbstest.Fabric {
 	network := mem.New(nil)
 	device := func(name string) verbs.Device {
@@ -23,9 +23,12 @@ func open(tb testing.TB) verbstest.Fabric {
 	}
 	return verbstest.Fabric{
 		Client: device("client"), Server: device("server"),
-		Addr:    "here",                                            // "127.0.0.1:0" where it runs over IP
-		Precise: true,                                              // refused Sends and Writes say why, as in hardware
-		Remove:  func(d verbs.Device) { d.(*mem.Device).Remove() }, // nil: the cases of removal are skipped
+		// "127.0.0.1:0" where the provider runs over IP.
+		Addr: "here",
+		// Refused Sends and Writes complete with the reason, as with hardware.
+		Precise: true,
+		// If nil, the cases of removal are skipped.
+		Remove: func(d verbs.Device) { d.(*mem.Device).Remove() },
 	}
 }
 
@@ -39,7 +42,7 @@ func Example() {
 	}
 }
 
-// A case that fails prints what went through the interface.
+// A case that fails prints the trace of its calls.
 func Example_trace() {
 	_ = func(t *testing.T) { // func TestAcceptanceTraced
 		verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
@@ -59,7 +62,7 @@ func Example_trace() {
 	}
 }
 
-// The rules hold when completions come late, too; and they did come late.
+// The rules hold with delayed completions too, and some were delayed.
 func Example_fault() {
 	_ = func(t *testing.T) { // func TestAcceptanceLate
 		inj := fault.New(fault.Config{Seed: 1, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.3}})

@@ -24,8 +24,8 @@ func testInvalidateCall(h *harness) {
 		h.Errorf("state %v", mr.State())
 	}
 	h.must("deregister", mr.Deregister())
-	h.wantErr("invalidate what is gone", mr.Invalidate(), verbs.ErrClosed)
-	h.wantErr("reregister what is gone", mr.Reregister(mr.Bytes(), 0), verbs.ErrClosed)
+	h.wantErr("invalidate a deregistered region", mr.Invalidate(), verbs.ErrClosed)
+	h.wantErr("reregister a deregistered region", mr.Reregister(mr.Bytes(), 0), verbs.ErrClosed)
 }
 
 // A LocalInvalidate invalidates a region in the order of the queue. With an unknown key it

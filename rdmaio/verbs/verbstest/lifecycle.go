@@ -39,7 +39,7 @@ func testEndedContext(h *harness) {
 	h.wantErr("accept of the request", err, context.DeadlineExceeded)
 	h.failed(s)
 	if err := h.result(res); h.Precise || err != nil {
-		h.wantErr("dial to who gave up", err, verbs.ErrPeerDisconnected)
+		h.wantErr("dial a peer that has given up", err, verbs.ErrPeerDisconnected)
 	}
 	h.lost(c)
 	h.wantErr("second answer", req.Reject(nil), verbs.ErrInvalidState)
@@ -194,7 +194,7 @@ func testNotifiedOnce(h *harness) {
 	time.Sleep(2 * time.Millisecond)
 	h.wantErr("reason after disconnect and close of one's own", qp.Err(), verbs.ErrPeerDisconnected)
 	if calls.Load() != 1 || found.Load() != 3 {
-		h.Errorf("told %d times, with %d flushed Receives to be polled; want once, with 3", calls.Load(), found.Load())
+		h.Errorf("notified %d times, with %d flushed Receives to be polled; want once, with 3", calls.Load(), found.Load())
 	}
 	if st := s.qp.State(); st != verbs.StateConnected {
 		h.Errorf("another connection is %v", st)

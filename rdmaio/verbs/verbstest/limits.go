@@ -162,9 +162,10 @@ func testBulk(h *harness) {
 	const size, times = 1 << 20, 4
 	c, s := h.connected()
 	type side struct {
-		e           *end
-		target, own verbs.MemoryRegion // target of the peer's Writes; source of our Writes and of its Reads
-		got         verbs.MemoryRegion // target of our Reads
+		e      *end
+		target verbs.MemoryRegion // target of the peer's Writes
+		own    verbs.MemoryRegion // source of our Writes and of the peer's Reads
+		got    verbs.MemoryRegion // target of our Reads
 	}
 	sides := [2]side{}
 	for i, e := range []*end{c, s} {

@@ -34,7 +34,7 @@ func testGuessedKeys(h *harness) {
 			s.recvs(1, 8)
 			near := s.region(64, remoteRW)
 			if i%2 == 0 {
-				key += near.RKey() - victim.RKey() // the same distance from a key of this connection
+				key += near.RKey() - victim.RKey() // as far from a key of this connection
 			}
 			if key == near.RKey() {
 				return

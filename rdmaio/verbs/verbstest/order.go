@@ -78,7 +78,7 @@ func testInvalidateReadRace(h *harness) {
 		stop.Store(true)
 		wg.Wait()
 		if bytes.IndexByte(sink.Bytes(), 0x5e) >= 0 {
-			h.Fatalf("round %d: a Read saw what was written after Invalidate returned", round)
+			h.Fatalf("round %d: a Read returned bytes that were written after Invalidate had returned", round)
 		}
 	}
 }

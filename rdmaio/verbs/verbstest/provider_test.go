@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The provider that mutants are made of: mem, with hooks.
+// The mutants are provider mem with hooks.
 
 func reverse(_ *queuePair, wrs []verbs.SendWR) (out []verbs.SendWR) {
 	for i := range wrs {
@@ -20,7 +20,7 @@ func reverse(_ *queuePair, wrs []verbs.SendWR) (out []verbs.SendWR) {
 	return out
 }
 
-// late lets requests of one kind wait for the next post.
+// late delays requests of one kind until the next post.
 func late(op verbs.Opcode) func(*queuePair, []verbs.SendWR) []verbs.SendWR {
 	return func(q *queuePair, wrs []verbs.SendWR) []verbs.SendWR {
 		if len(wrs) == 1 && wrs[0].Opcode == op && q.waiting == nil {
@@ -33,7 +33,7 @@ func late(op verbs.Opcode) func(*queuePair, []verbs.SendWR) []verbs.SendWR {
 	}
 }
 
-// writesLast lets a Write wait until the message that follows it is gone.
+// writesLast delays a Write until the message behind it was sent.
 func writesLast(q *queuePair, wrs []verbs.SendWR) []verbs.SendWR {
 	if len(wrs) == 1 && wrs[0].Opcode == verbs.RDMAWrite && q.waiting == nil {
 		q.waiting, q.passed = wrs, false
@@ -94,7 +94,7 @@ func shorten(wr *verbs.SendWR) {
 	}
 }
 
-// dropEmpty loses messages of no bytes that have elements.
+// dropEmpty drops messages of no bytes that have elements.
 func dropEmpty(_ *queuePair, wrs []verbs.SendWR) (out []verbs.SendWR) {
 	for _, wr := range wrs {
 		total := 0
@@ -249,7 +249,7 @@ func (r *request) Reject(private []byte) error {
 	return r.ConnRequest.Reject(private[:max(0, len(private)+r.f.private)])
 }
 
-// last is the request answered before the one in hand, for mixed.
+// last is the request answered before this one, for mixed.
 var last atomic.Pointer[request]
 
 func (r *request) PrivateData() []byte {
