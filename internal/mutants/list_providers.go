@@ -58,4 +58,9 @@ var providerMutants = []mutant{
 	{"a pool closes with memory in use", "rdmaio/internal/mrpool/pool.go", "	if out > 0 {", "	if out < 0 {", mrpoolTests},
 	{"a pool holds one buffer too many", "rdmaio/internal/mrpool/pool.go", "p.keptBytes+size <= p.cfg.KeepBytes", "p.keptBytes <= p.cfg.KeepBytes", mrpoolTests},
 	{"a discarded buffer is kept", "rdmaio/internal/mrpool/pool.go", "return p.put(b, false)", "return p.put(b, true)", mrpoolTests},
+	{"memory of an invalid region cannot be freed", "rdmaio/providers/internal/soft/mr.go", "!u.valid() && u.pins() == 0 {", "u == 0 {", memTests},
+	{"memory is freed under a copy", "rdmaio/providers/internal/soft/mr.go", "!u.valid() && u.pins() == 0 {", "!u.valid() {", memTests},
+	{"a copy of a long reply is cut", "rdmaio/internal/mrpool/pool.go", "append(to, r.stage.Bytes[:n]...)", "append(to, r.stage.Bytes[:n/2]...)", mrpoolTests},
+	{"a redirected key has other bytes", "rdmaio/internal/mrpool/pool.go", "	if r.Access()&verbs.AccessRemoteRead != 0 {\n", "	if false {\n", append(mrpoolTests, ioTests...)},
+	{"a malformed address is tried again", "rdmaio/providers/rdmatcp/dial.go", "errors.As(err, &malformed) {", "errors.As(err, &malformed) && false {", ioTests},
 }

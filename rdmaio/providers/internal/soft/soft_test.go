@@ -2,6 +2,7 @@ package soft
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -100,5 +101,47 @@ func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	}
 	if mr.State() != verbs.MRValid || mr.loadUse().pins() != 1 {
 		t.Errorf("region is %v with %d pins, want the next registration with one", mr.State(), mr.loadUse().pins())
+	}
+}
+
+// Free refuses memory while a copy to it is in progress, although its region is invalid by then.
+func TestFreeDuringCopy(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cq, err := d.CreateCQ(32, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf, err := pd.Alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr, err := pd.RegisterMemory(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, reason := pd.Remote(mr.RKey(), mr.RemoteAddr(), 8, verbs.AccessRemoteWrite)
+	if reason != "" || !e.Pin() {
+		t.Fatalf("no pin: %s", reason)
+	}
+	var q QueuePair
+	if err := q.Configure(pd, 1, verbs.QPConfig{SendCQ: cq, RecvCQ: cq}); err != nil {
+		t.Fatal(err)
+	}
+	var during error
+	if err := q.Register(interrupter(func() {
+		during = pd.Free(buf)
+		e.Unpin()
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := mr.Invalidate(); err != nil || !errors.Is(during, verbs.ErrBusy) {
+		t.Errorf("%v; during the copy Free returned %v, want %v", err, during, verbs.ErrBusy)
+	}
+	if err := pd.Free(buf); err != nil {
+		t.Errorf("after the copy: %v", err)
 	}
 }
