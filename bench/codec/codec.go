@@ -1,6 +1,5 @@
-// Package codec registers the XDR codecs that are measured against each other,
-// each for one message. [All] is the list; a codec joins it by a constructor
-// that returns a [Codec], see hand.go for the shortest.
+// Package codec has the XDR codecs that are compared, each for one message. [All] lists them. To
+// add a codec, write a constructor that returns a [Codec]; hand.go has the shortest one.
 //
 // The messages:
 //
@@ -19,18 +18,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
 )
 
-// Role says what a codec is in the comparison.
+// Role is the role of a codec in the comparison.
 type Role string
 
-// The roles. Ratios are to Limit; targets bind Generated.
+// The roles. Ratios are relative to Limit; the targets are for Generated.
 const (
 	Floor     Role = "floor"     // memmove: no codec at all
 	Limit     Role = "limit"     // hand
 	Generated Role = "generated" // made by this project's compiler
-	Peer      Role = "peer"      // somebody else's
+	Peer      Role = "peer"      // by other authors
 )
 
-// Codec is one codec for one message. A nil function is something it cannot do.
+// Codec is a codec for one message. A function that it does not have is nil.
 type Codec struct {
 	Name    string
 	Message string
@@ -40,22 +39,22 @@ type Codec struct {
 	EncodeInto func(b []byte) (int, error)
 	// Append appends the sample to b.
 	Append func(b []byte) ([]byte, error)
-	// Decode reads b into a value that is used again every time, aliasing b
-	// where the codec can.
+	// Decode reads b into a value that is reused. The value aliases b, if the codec
+	// supports that.
 	Decode func(b []byte) (int, error)
 	// DecodeFresh reads b into a new value.
 	DecodeFresh func(b []byte) (int, error)
 	// DecodeCopy reads b into a value that owns all its bytes.
 	DecodeCopy func(b []byte) (int, error)
-	// Check reports the length Decode would, keeping nothing.
+	// Check returns the length that Decode would return, and keeps nothing.
 	Check func(b []byte) (int, error)
 	// Visit checks and reads the lists in place: all fields of every segment (a
 	// and b), the name and number of every entry (d). It returns their sum.
 	Visit func(b []byte) (int, error)
 }
 
-// Message is a sample and its bytes, as package hand makes them; e and f, which
-// are not written by hand, as generated code does.
+// Message is a sample and its encoding by package hand, or for messages e and f, which that
+// package does not have, by generated code.
 type Message struct {
 	Name string
 	Wire []byte

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// Every codec makes the same bytes for the same values, and reads them whole.
+// All codecs encode the same values to the same bytes, and decode all of them.
 func TestSameBytes(t *testing.T) {
 	messages, err := Messages()
 	if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkCodecs(b *testing.B) {
 	}
 }
 
-// The programs outside make the same bytes too.
+// The programs of other codecs make the same bytes, too.
 func TestOutsideSameBytes(t *testing.T) {
 	messages, err := Messages()
 	if err != nil {

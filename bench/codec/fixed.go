@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/hand"
 )
 
-// Fixed shapes: codecs without optional data are given the one message as
-// arrays, its flags as plain words, nothing checked. That is less than a
-// decoder must do, so their figures flatter them.
+// Codecs without optional data get the message as arrays of its fixed lengths, with flags as plain
+// words, and check nothing. That is less work than a decoder has to do, so their figures look
+// better than they are.
 
 type fixedHeader[R, W any] struct {
 	XID, Vers, Credit, Proc uint32

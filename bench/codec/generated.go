@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// generatedCodecs is what this project's compiler makes. The cases are
-// written out, not generic: a call through a type parameter would be timed too.
+// generatedCodecs returns the codecs made by this project's compiler. The cases are written out
+// and not generic, because a call through a type parameter takes time.
 func generatedCodecs(m Message) ([]Codec, error) {
 	c := Codec{Name: "generated", Message: m.Name, Role: Generated}
 	enc := xdr.NewEncoder(nil)
@@ -86,8 +86,7 @@ func generatedCodecs(m Message) ([]Codec, error) {
 	return []Codec{c}, nil
 }
 
-// recycledCodec copies into memory of the message before: by a Decoder whose caller
-// is done with that.
+// recycledCodec copies into the memory of the previous message, with Decoder.Recycle.
 func recycledCodec(m Message) Codec {
 	c := Codec{Name: "generated (recycled)", Message: m.Name, Role: Generated}
 	dec := xdr.NewDecoder(nil, nil)
@@ -110,7 +109,7 @@ func recycledCodec(m Message) Codec {
 	return c
 }
 
-// visitHeader sums up the segments of a header.
+// visitHeader returns the sum of all fields of the segments of a header.
 func visitHeader(b []byte) (int, error) {
 	var sum int
 	scan := rpcrdma1.ScanMessage(b)
@@ -130,7 +129,7 @@ func visitSegment(s rpcrdma1.SegmentView) int {
 	return int(s.Handle()) + int(s.Length()) + int(s.Offset())
 }
 
-// visitListing sums up the names' lengths and the numbers of a listing.
+// visitListing returns the sum of the lengths of names and the numbers of a listing.
 func visitListing(b []byte) (int, error) {
 	var sum int
 	scan := dirplus.ScanReply(b)

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
 )
 
-// memmove copies the message, the least any codec can do.
+// memmove copies the message, which is the least that a codec can do.
 func memmove(m Message) Codec {
 	scratch := bytes.Clone(m.Wire)
 	return Codec{

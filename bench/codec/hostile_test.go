@@ -14,10 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// What the largest types cost when a peer means ill, by the default limits. The
-// budget is 64 bytes of memory for each byte of input, or the type's amplification,
-// and 4096 more; lists grow by
-// doubling, so that what was given up counts once more, and opaque data is copied.
+// The memory that hostile input takes with the largest types and the default limits. The budget is
+// 64 bytes for each byte of input, or the type's amplification, plus 4096. Lists grow by doubling,
+// so their earlier memory counts again. Opaque data is copied.
 const (
 	budgetFactor = 64
 	budgetBase   = 4096
@@ -79,7 +78,7 @@ func TestHostileMemory(t *testing.T) {
 			}
 			most := garbage*(max(budgetFactor, c.amp)*len(c.in)+budgetBase) + 2*len(c.in)
 			if c.amp == 0 {
-				most = 2 * budgetBase // nothing is there to keep
+				most = 2 * budgetBase // no element is decoded
 			}
 			if spent > uint64(most) {
 				t.Errorf("%d bytes of input take %d bytes, at most %d", len(c.in), spent, most)
@@ -91,8 +90,8 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// spending is how many bytes do allocates: the least of three runs, as the
-// runtime allocates for itself too.
+// spending returns how many bytes do allocates, the least of three runs: the Go runtime allocates
+// memory, too.
 func spending(do func() error) (least uint64, err error) {
 	least = 1 << 62
 	for range 3 {
@@ -105,9 +104,8 @@ func spending(do func() error) (least uint64, err error) {
 	return least, err
 }
 
-// TestHostileMutations decodes spoilt messages of every kind by all readers:
-// whatever comes of it, it stays within the budget, and within a time that is
-// short for any length.
+// TestHostileMutations reads changed messages of every kind with all readers. They must stay within
+// the budget, and within a short time for any length.
 func TestHostileMutations(t *testing.T) {
 	messages, err := Messages()
 	if err != nil {

@@ -16,16 +16,16 @@ func OpNames() []string {
 	return []string{OpEncode, OpAppend, OpDecode, OpFresh, OpCopy, OpCheck, OpVisit}
 }
 
-// Op is one thing a codec can do, ready to be timed.
+// Op is an operation of a codec, ready to be timed.
 type Op struct {
 	Name string
-	// Run does it n times: it reads wire or fills out, which has the same
-	// length. The loop is here, so that one call through a function value is
-	// all that every codec's time includes beside its own.
+	// Run does the operation n times. It reads wire or fills out, which has the same length.
+	// Because the loop is in Run, the time of every codec includes only one call through a
+	// function value.
 	Run func(wire, out []byte, n int) error
 }
 
-// Ops returns what c can do.
+// Ops returns the operations that c has.
 func (c *Codec) Ops() []Op {
 	var ops []Op
 	if f := c.EncodeInto; f != nil {

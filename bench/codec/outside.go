@@ -12,12 +12,11 @@ import (
 	"time"
 )
 
-// ErrNotHere says that something that a program outside takes is not installed.
+// ErrNotHere is returned if a program that another codec needs is not installed.
 var ErrNotHere = errors.New("not measured")
 
-// Outside is a program with somebody else's codecs that times itself on
-// request, by its own clock: tirpc/bench.c says how it is asked. It is not safe
-// for concurrent use.
+// Outside is a program with codecs of other authors. It times itself on request, with its own
+// clock; tirpc/bench.c describes the requests. An Outside must not be used concurrently.
 type Outside struct {
 	Name string // of the codec, in tables
 	dir  string
@@ -26,7 +25,7 @@ type Outside struct {
 	out  *bufio.Reader
 }
 
-// outsideOps are the programs' operations by ours.
+// outsideOps maps our operations to those of the programs.
 var outsideOps = map[string]string{OpEncode: "encode", OpDecode: "decode", OpFresh: "fresh"}
 
 // Outsiders are the programs that can be started.
@@ -34,8 +33,7 @@ func Outsiders() []func([]Message) (*Outside, error) {
 	return []func([]Message) (*Outside, error){StartTirpc, StartGoxdr}
 }
 
-// outside makes a program in a folder of its own, starts it, and gives it the
-// messages.
+// outside builds a program in a temporary folder, starts it, and sends it the messages.
 func outside(name string, build func(dir string) (program string, err error), messages []Message) (*Outside, error) {
 	dir, err := os.MkdirTemp("", "codecbench")
 	if err != nil {
@@ -75,7 +73,7 @@ func (p *Outside) start(program string, messages []Message) error {
 	return nil
 }
 
-// inFolder runs commands, their words divided by blanks, in a folder.
+// inFolder runs commands in a folder. The words of a command are separated by spaces.
 func inFolder(dir string, commands ...string) error {
 	for _, command := range commands {
 		args := strings.Fields(command)
@@ -88,14 +86,14 @@ func inFolder(dir string, commands ...string) error {
 	return nil
 }
 
-// Close ends the program and removes its folder.
+// Close stops the program and removes its folder.
 func (p *Outside) Close() error {
 	var errs []error
 	if p.in != nil {
 		errs = append(errs, p.in.Close())
 	}
 	if p.cmd != nil && p.cmd.Process != nil {
-		errs = append(errs, p.cmd.Wait()) // it ends at the end of its input
+		errs = append(errs, p.cmd.Wait()) // the program exits at the end of its input
 	}
 	return errors.Join(append(errs, os.RemoveAll(p.dir))...)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Messages e and f are of protocols too wide to write by hand. What is generated
-// for them is the measure of the others.
+// Messages e and f belong to protocols that are too large to write codecs for by hand. Ratios are
+// relative to generated code.
 
-// compoundCodec is what this project's compiler makes of RFC 7531.
+// compoundCodec returns the codec that this project's compiler generates from RFC 7531.
 func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) error {
 	value, used, owner := new(nfs4.Compound4Args), new(nfs4.Compound4Args), new(nfs4.Compound4Args)
 	if err := value.UnmarshalBinary(wire); err != nil {
@@ -33,8 +33,7 @@ func compoundCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) er
 	return nil
 }
 
-// visitCompound sums up the numbers of the operations, all that a server needs
-// to know first.
+// visitCompound returns the sum of the operations' numbers, which a server needs first.
 func visitCompound(b []byte) (int, error) {
 	var sum int
 	scan := nfs4.ScanCompound4Args(b)
@@ -45,7 +44,7 @@ func visitCompound(b []byte) (int, error) {
 	return sum, err
 }
 
-// envelopeCodec is the same of envelope.x.
+// envelopeCodec returns the codec generated from envelope.x.
 func envelopeCodec(c *Codec, wire []byte, enc *xdr.Encoder, dec *xdr.Decoder) error {
 	value, used, owner := new(envelope.Envelope), new(envelope.Envelope), new(envelope.Envelope)
 	if err := value.UnmarshalBinary(wire); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/hand"
 )
 
-// Shapes for codecs that know optional data as pointers and so linked lists.
-// The header's union is given as its one arm: they need not look at rdma_proc.
+// Types for codecs that have optional data as pointers, and so linked lists. The header has only
+// the arm of its union that is used, so these codecs do not look at rdma_proc.
 
 type listHeader struct {
 	XID, Vers, Credit, Proc uint32
@@ -105,8 +105,8 @@ func reflectCodecs(m Message) ([]Codec, error) {
 	return codecs, nil
 }
 
-// reflective makes a codec of a pair of functions over io. The sample is what
-// the codec itself reads from m, so a wrong shape shows in its bytes.
+// reflective returns a codec that consists of two functions over io. The codec reads its sample
+// from m, so a wrong type leads to wrong bytes.
 func reflective(name string, m Message, value func() any, marshal marshal, unmarshal unmarshal) (Codec, error) {
 	v, used := value(), value()
 	if n, err := unmarshal(bytes.NewReader(m.Wire), v); err != nil || n != len(m.Wire) {

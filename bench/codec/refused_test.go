@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// BenchmarkRefused compares accepted input with input of the same length that
-// is refused as late as can be, at its last word, and as early as can be: a
-// refusal must not be dearer. Compare the three lines of a message.
+// BenchmarkRefused compares accepted input with input of the same length that is refused at its
+// last word, and at its first. A refusal should not take longer. Compare the three lines of a
+// message.
 func BenchmarkRefused(b *testing.B) {
 	messages, err := Messages()
 	if err != nil {

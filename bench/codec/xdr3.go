@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/hand"
 )
 
-// What a generator over stellar's runtime emits (stellar/xdrgen's Go output): a
-// call a field through io.Writer and io.Reader, no reflection, linked lists. It
-// is the fastest way to use a Go module that was found.
+// Code in the form that stellar/xdrgen generates for stellar's runtime: a call for each field
+// through io.Writer and io.Reader, no reflection, and linked lists. Of the Go modules that we know,
+// it is the fastest.
 
 type xdr3Value interface {
 	encodeTo(e *xdr.Encoder) error
@@ -62,7 +62,7 @@ func words(e *xdr.Encoder, v ...uint32) error {
 	return nil
 }
 
-// readWords is the way back.
+// readWords decodes 32-bit words until one fails.
 func readWords(d *xdr.Decoder, v ...*uint32) error {
 	for _, w := range v {
 		var err error
@@ -145,7 +145,7 @@ func (h *listHeader) decodeFrom(d *xdr.Decoder) error {
 	return decodeOptional(d, &h.Reply, (*listChunk).decodeFrom)
 }
 
-// decodeOptional reads a presence flag and what it announces into *p.
+// decodeOptional reads a presence flag and, if it is set, the value into *p.
 func decodeOptional[T any](d *xdr.Decoder, p **T, decode func(*T, *xdr.Decoder) error) error {
 	present, _, err := d.DecodeBool()
 	*p = nil

@@ -6,10 +6,10 @@ import (
 	xdr "github.com/stellar/go-xdr/xdr3"
 )
 
-// Message f over stellar's runtime: a call a field, arms by pointer, as its
-// users have it; written once for both ways.
+// Message f with stellar's runtime: a call for each field, and arms by pointer, as in its users'
+// code. The functions encode and decode.
 
-// both is an Encoder or a Decoder, with the first error.
+// both is an Encoder or a Decoder, and its first error.
 type both struct {
 	e   *xdr.Encoder
 	d   *xdr.Decoder
@@ -70,7 +70,7 @@ func (c *both) text(v *string, most int) {
 	c.note(n, err)
 }
 
-// arm codes what *p points to, new when reading.
+// arm encodes or decodes the value that *p points to. For decoding, the value is new.
 func arm[T any](c *both, p **T, code func(*both, *T)) {
 	if c.d != nil {
 		*p = new(T)
@@ -110,7 +110,7 @@ func list[T any](c *both, s *[]T, most uint32, code func(*both, *T)) {
 	}
 }
 
-// refuse notes a discriminant without an arm.
+// refuse records an error: the discriminant has no arm.
 func (c *both) refuse(kind uint32) { c.note(0, fmt.Errorf("no arm for %d", kind)) }
 
 type evAccount struct {
@@ -263,7 +263,7 @@ func (v *evOperation) code(c *both) {
 
 func codeAccount(c *both, v *evAccount) { v.code(c) }
 
-// fresh makes an arm anew when reading.
+// fresh allocates an arm for decoding.
 func fresh[T any](c *both, p **T) {
 	if c.d != nil {
 		*p = new(T)

@@ -148,7 +148,7 @@ func flip(b []byte) {
 // written.
 func reused[T any, P Codec[T]](before, s sample[T]) error {
 	step := 4
-	if Race || testing.Short() { // slower by a factor of ten, as are the emulators of make test-arch
+	if Race || testing.Short() { // ten times slower, as on the emulators of make test-arch
 		step = max(4, len(before.bytes)/2)
 	}
 	for _, mode := range []struct{ first, then *xdr.DecoderOptions }{

@@ -32,7 +32,7 @@ func TestUniversalAddr(t *testing.T) {
 	}
 }
 
-// What is no universal address of RDMA is refused.
+// Addresses in other forms are refused.
 func TestParseUniversalAddrRefuses(t *testing.T) {
 	for _, tt := range [][2]string{
 		{"tcp", "192.0.2.7.78.81"},
@@ -63,8 +63,8 @@ func TestParseUniversalAddrRefuses(t *testing.T) {
 	}
 }
 
-// FuzzUniversalAddr: an address that is accepted has one text, and that text
-// reads as the same address. IPv4 in IPv6 becomes IPv4.
+// Formatting an accepted address and parsing it again gives the same address. An IPv4 address in
+// IPv6 becomes IPv4.
 func FuzzUniversalAddr(f *testing.F) {
 	f.Add("rdma", "192.0.2.7.78.81")
 	f.Add("rdma6", "2001:db8::1.255.255")

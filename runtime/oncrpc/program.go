@@ -9,7 +9,9 @@ import (
 // Program describes one version of an RPC program to a client or server. Generated packages have
 // its parts:
 //
-//	var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
+//	var storeV1 = oncrpc.Program{
+//		Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings(),
+//	}
 type Program struct {
 	Number, Version uint32
 

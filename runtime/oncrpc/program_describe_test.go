@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A procedure has its names where they are known, and its numbers in any case.
+// Describe gives the names that are known, and always the numbers.
 func TestDescribe(t *testing.T) {
 	names := map[uint32]string{1: "GETATTR"}
 	for _, tt := range []struct {

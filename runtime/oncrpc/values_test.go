@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Values without a type in the .x file, as RFC 4506 has them on the wire.
+// The types of values.go, with their encodings by RFC 4506.
 func TestValues(t *testing.T) {
 	ptr := func(v any) (xdr.Value, xdr.Value) {
 		switch v := v.(type) {
@@ -98,7 +98,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// What a server says by Refusal is what its caller finds by CheckReply.
+// CheckReply returns the error that Refusal has put into the reply.
 func TestRefusal(t *testing.T) {
 	system := ReplyError{Accept: SystemErr}
 	for _, tt := range []struct {
@@ -106,13 +106,13 @@ func TestRefusal(t *testing.T) {
 		want ReplyError
 	}{
 		{errors.New("anything"), system},
-		{new(ReplyError), system}, // which would say Success
+		{new(ReplyError), system}, // would mean Success
 		{fmt.Errorf("so: %w", ErrProgUnavail), ReplyError{Accept: ProgUnavail}},
 		{ErrProcUnavail, ReplyError{Accept: ProcUnavail}},
 		{ErrGarbageArgs, ReplyError{Accept: GarbageArgs}},
 		{ErrAuth, ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatFailed}},
 		{ErrSystem, system},
-		{ErrProgMismatch, system}, // of which versions it does not say
+		{ErrProgMismatch, system}, // has no versions
 		{fmt.Errorf("so: %w", Refused(AuthStatTooWeak)), ReplyError{Reply: Denied, Reject: AuthError, Auth: AuthStatTooWeak}},
 		{&ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}, ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}},
 		{&ReplyError{Reply: Denied, Range: VersionRange{2, 2}}, ReplyError{Reply: Denied, Range: VersionRange{2, 2}}},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A verifier of AUTH_NONE is right for credentials without a verifier protocol of their own, AUTH_SHORT for AUTH_SYS alone;
-// all others are refused, whatever the credential (RFC 5531 §9, §10.1).
+// A verifier of AUTH_NONE is valid for credentials without a verifier protocol of their own, and
+// AUTH_SHORT only for AUTH_SYS. All others are refused (RFC 5531 §9, §10.1).
 func TestCheckVerf(t *testing.T) {
 	flavors := []Flavor{AuthNone, AuthSys, AuthShort, AuthDH, RPCSecGSS, 390003}
 	good := map[[2]Flavor]bool{

@@ -1,14 +1,18 @@
 package xdr
 
 // Lenient says which rules of the wire form a reader does not enforce: one switch a rule, for
-// peers that break it. The zero value is strict. Each field says how the reader understands
-// what breaks the rule. Encoding such a value again gives its canonical form, except for
-// numbers that are no enumerators: encoders always refuse them.
+// peers that break it. The zero value is strict. Encoding a value again gives its canonical
+// form, except that encoders always refuse numbers that are no enumerators.
 type Lenient struct {
-	Padding  bool // padding bytes may have any value (RFC 4506 §3)
-	Booleans bool // any number but 0 is true; presence words too (RFC 4506 §4.4, §4.19)
-	Enums    bool // numbers that are no enumerators are kept (RFC 4506 §4.3); discriminants still need an arm
-	Trailing bool // Done allows bytes after the value
+	// Padding allows padding bytes of any value (RFC 4506 §3).
+	Padding bool
+	// Booleans makes any number but 0 true, for presence words too (RFC 4506 §4.4, §4.19).
+	Booleans bool
+	// Enums keeps numbers that are no enumerators (RFC 4506 §4.3). Discriminants still need an
+	// arm.
+	Enums bool
+	// Trailing makes Done allow bytes after the value.
+	Trailing bool
 }
 
 // Checker is the state of a reader that only checks. Users pass Checkable values to

@@ -89,9 +89,9 @@ func (d *Decoder) ReinsertInOrder(sites []Site, items []Item) {
 	d.reinsert(placement{Items: items, InOrder: true, Sites: sites})
 }
 
-// ExpectAt tells d which items of a Call came by chunk, if the transport has already put them
-// into the message. At each Position an eligible item must begin that is as long as the chunk.
-// d decodes the item from the stream like any other.
+// ExpectAt gives d the items of a Call that came by chunk, if the transport has already put them
+// into the message. At each Position, an eligible item of the length of the chunk must begin. d
+// decodes these items from the stream like any other.
 func (d *Decoder) ExpectAt(base uint64, items []Item) {
 	d.reinsert(placement{Items: items, InStream: true, Base: base - uint64(d.Off)})
 }

@@ -11,8 +11,8 @@ type Limits struct {
 	// MaxElements is the largest count of an array whose elements take no bytes on the wire.
 	// If zero, the default is 65536. If negative, there is no limit.
 	MaxElements int
-	// MaxDepth is how deep types that contain themselves may nest. If zero, the default is
-	// 128. If negative, there is no limit. Linked lists do not count: they are slices.
+	// MaxDepth is the largest nesting depth of types that contain themselves. If zero, the
+	// default is 128. If negative, there is no limit. Linked lists do not count: they are slices.
 	MaxDepth int
 }
 
@@ -70,7 +70,8 @@ func (d *Decoder) Recycle(b []byte) {
 func (d *Decoder) resetUsed() {
 	d.Used = false
 	d.Charged, d.Rate = 0, 0
-	d.Arena, d.Whole, d.Copied, d.Keep = nil, nil, 0, false // the memory belongs to the decoded values
+	// The memory of the arena belongs to the decoded values.
+	d.Arena, d.Whole, d.Copied, d.Keep = nil, nil, 0, false
 	for _, s := range d.Slabs {
 		s.Rewind()
 	}

@@ -9,10 +9,10 @@
 //	EncodeXDR(*Encoder) error              // appends the value to the encoder's output
 //	DecodeXDR(*Decoder) error              // reads a value from the decoder's input
 //	XDRSize() int                          // the size of the value on the wire, in bytes
-//	XDRMaxSize() int                       // the largest size of any value; only with TFixedSize or TMaxSize
+//	XDRMaxSize() int                       // TFixedSize or TMaxSize, if there is one
 //	AppendBinary([]byte) ([]byte, error)   // encoding.BinaryAppender
 //	MarshalBinary() ([]byte, error)        // encoding.BinaryMarshaler
-//	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler: copies, refuses trailing bytes
+//	UnmarshalBinary([]byte) error          // encoding.BinaryUnmarshaler; refuses trailing bytes
 //	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
 //	ResetXDR()                             // empties the value, keeps the capacity of its slices
 //

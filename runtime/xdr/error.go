@@ -64,13 +64,13 @@ var rules = [...]struct {
 	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
 }
 
-// Error says why an encoder or decoder refused a value: where, what was found, what was
-// expected, and by which rule.
+// Error says why an encoder or decoder refused a value: the place, the number found, the number
+// expected, and the rule.
 type Error struct {
 	Code Code
 
 	Offset int    // of the offending bytes: in the input (decode) or the output (encode)
-	Found  uint64 // what stood there: a length, a count, a number
+	Found  uint64 // the length, count or number found
 	Want   uint64 // the limit it broke, if the rule has one
 
 	errorState
@@ -79,9 +79,9 @@ type Error struct {
 // errorState is the state of an Error that package codec works on; see state.go.
 type errorState struct{ Trace trace }
 
-// maxSteps is how many steps of a path an Error keeps: the outermost, and those
-// next to the fault. The first nearSteps need no memory of their own: an Error may have to be
-// made for every message of a peer.
+// maxSteps is the number of steps of a path that an Error keeps: the outermost, and those next to
+// the fault. The first nearSteps need no memory of their own, as an Error may have to be made for
+// every message of a peer.
 const (
 	maxSteps  = 8
 	nearSteps = 2

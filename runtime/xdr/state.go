@@ -46,7 +46,7 @@ type checkerState struct {
 	Decoder *Decoder        // has the items out of line; if nil, there are none
 }
 
-// placement is what a Decoder knows of items out of line.
+// placement is the state of a Decoder that has items out of line.
 type placement struct {
 	Items    []Item // those not found yet, in order
 	InOrder  bool   // items are matched by order and Sites, not by position

@@ -54,7 +54,7 @@ func TestDone(t *testing.T) {
 	}
 	d.ReinsertAt(0, []Item{{Position: 4, Data: []byte{1}}})
 	if err := d.Done(); !errors.Is(err, ErrChunk) {
-		t.Errorf("an item nobody took: %v", err)
+		t.Errorf("an item that no site has taken: %v", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/sample"
 )
 
-// codec is what the messages of this package have in common.
+// codec has the methods that the messages of this package share.
 type codec interface {
 	Size() int
 	EncodeInto(b []byte) (int, error)

@@ -1,5 +1,5 @@
-// Package hand is the practical limit for XDR codecs in safe Go: what a
-// patient programmer writes by hand, unrolled, for four messages.
+// Package hand has XDR codecs written and unrolled by hand for three types of messages. They are
+// the practical limit of safe Go.
 //
 //   - [Header], the RPC-over-RDMA version 1 header
 //     (draft-ietf-nfsv4-rpcrdma-08 §4.3);
@@ -7,15 +7,13 @@
 //   - [Dirplus], a directory listing with attributes and handles (dirplus.x in
 //     the folder above).
 //
-// Generated code is measured against it, so it takes no short cut that
-// generated code may not take: no unsafe, every length compared with what is
-// left, every flag 0 or 1, every enumerator declared, padding zero, maximum
-// sizes kept in both directions.
+// Generated code is compared with these codecs, so they do not skip what generated code must do:
+// they check every length against the rest of the input, every flag, enumerator and padding, and
+// the maximum sizes in both directions. They do not use unsafe.
 //
 // # Ownership
 //
-// Decode reuses the slices of the value it is called on and sets every field
-// the message carries; names, handles and opaque bytes alias the input, so the
-// value is good only while the input is left alone. Encoders write nothing
-// past the size they report.
+// Decode reuses the slices of its receiver and sets every field that the message has. Names,
+// handles and opaque bytes alias the input, so the value is valid until the input changes.
+// Encoders write nothing beyond the size that they return.
 package hand

@@ -2,7 +2,7 @@ package hand
 
 import "fmt"
 
-// Fault says what was wrong with a message or with a value to encode.
+// Fault is the kind of an error in a message or in a value to encode.
 type Fault uint8
 
 // The faults, in the words of RFC 4506.

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/codec/hand"
 )
 
-// fuzz holds for any input: Decode and check agree, and what was accepted
-// encodes to the bytes it was read from, for XDR has one form of each value.
+// fuzz checks that Decode and check agree on any input, and that an accepted value encodes to the
+// same bytes: XDR has one form of each value.
 func fuzz(f *testing.F, empty func() codec, check func([]byte) (int, error)) {
 	for _, c := range roundTrips {
 		b, err := c.value.Append(nil)

@@ -39,7 +39,7 @@ func TestSampleSizes(t *testing.T) {
 	}
 }
 
-// Every arm and option at least once, and reuse of a value that held more.
+// Every arm and option occurs at least once, and a value that held more is reused.
 var roundTrips = []struct {
 	name  string
 	value codec

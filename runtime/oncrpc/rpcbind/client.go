@@ -21,7 +21,7 @@ var (
 	// network.
 	ErrNotRegistered = errors.New("rpcbind: not registered")
 	// ErrRefused is returned if the server did not change its table: another owner has registered
-	// the service, nobody has, or this user has no permission.
+	// the service, there is no registration, or this user has no permission.
 	ErrRefused = errors.New("rpcbind: the server refused to change its table")
 	// ErrBroken is returned after a request has failed while it was sent or answered. The
 	// connection cannot be used again.

@@ -30,19 +30,22 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// What a server of RFC 1833 reads and writes, by hand. The XID is 0x01020304.
+// Messages of RFC 1833, encoded by hand. The XID is 0x01020304.
 const (
-	callHead  = "01020304 00000000 00000002 000186a0 00000004 " // XID, CALL, RPC 2, program 100000, version 4
-	noAuth    = "00000000 00000000 00000000 00000000 "          // credential and verifier
-	nfs4      = "000186a3 00000004 "                            // program 100003, version 4
-	rdma      = "00000004 72646d61 "
-	rdma6     = "00000005 72646d61 36000000 "
-	where     = "0000000f 3139322e 302e322e 372e3738 2e383100 " // 192.0.2.7.78.81
-	owner     = "00000004 726f6f74 "
-	empty     = "00000000 "
-	replyHead = "01020304 00000001 00000000 00000000 00000000 00000000 " // XID, REPLY, accepted, no verifier, success
+	// XID, CALL, RPC 2, program 100000, version 4
+	callHead = "01020304 00000000 00000002 000186a0 00000004 "
+	noAuth   = "00000000 00000000 00000000 00000000 " // credential and verifier
+	nfs4     = "000186a3 00000004 "                   // program 100003, version 4
+	rdma     = "00000004 72646d61 "
+	rdma6    = "00000005 72646d61 36000000 "
+	where    = "0000000f 3139322e 302e322e 372e3738 2e383100 " // 192.0.2.7.78.81
+	owner    = "00000004 726f6f74 "
+	empty    = "00000000 "
+	// XID, REPLY, accepted, no verifier, success
+	replyHead = "01020304 00000001 00000000 00000000 00000000 00000000 "
 
-	nfs4TCP  = "00000001 " + nfs4 + "00000003 74637000 " + where + owner // an entry behind the "more" of the list
+	// Entries of the list, each after its presence word.
+	nfs4TCP  = "00000001 " + nfs4 + "00000003 74637000 " + where + owner
 	nfs4RDMA = "00000001 " + nfs4 + rdma + where + owner
 	table    = nfs4TCP + nfs4RDMA + empty
 )
@@ -52,8 +55,8 @@ func record(b []byte) []byte {
 	return append([]byte{0x80, 0, byte(len(b) >> 8), byte(len(b))}, b...)
 }
 
-// serve answers requests, one after the other, each with the bytes given for it, and gives what they were. A nil answer
-// is none.
+// serve returns a client whose server answers each request with the next of answers, or not at all
+// if that is nil. It also returns a function that returns the requests.
 func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -77,7 +80,7 @@ func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 				return
 			}
 		}
-		_, _ = io.Copy(io.Discard, theirs) // until the client has had enough
+		_, _ = io.Copy(io.Discard, theirs) // until the client closes
 	}()
 	t.Cleanup(func() { ours.Close(); <-done })
 	c := NewClient(ours, nil)
@@ -87,7 +90,7 @@ func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 
 var at = netip.MustParseAddrPort("192.0.2.7:20049")
 
-// R317: registration and query with both netids, to the byte.
+// R317: registration and lookup with both netids, compared byte by byte.
 func TestRequests(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -121,7 +124,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A server that has version 3 only is asked in that, from then on. Fragments are put together.
+// If the server supports only version 3, the client uses version 3 from then on. Fragments are
+// joined.
 func TestVersion3(t *testing.T) {
 	mismatch := record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
 	good := unhex(t, "01020305"+replyHead[8:]+table)
@@ -142,7 +146,7 @@ func TestVersion3(t *testing.T) {
 	}
 }
 
-// from is a connection whose server has an address.
+// from is a connection to a server at addr.
 type from struct {
 	net.Conn
 	addr netip.AddrPort
@@ -150,9 +154,13 @@ type from struct {
 
 func (c from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.addr) }
 
-// A service on all addresses of a host is at the one where its rpcbind answers, if that is of the same family.
+// A service on all addresses of a host is at the address where its rpcbind answers, if that has the
+// same address family.
 func TestServiceOnAllAddresses(t *testing.T) {
-	const anyAddr, anyAddr6 = "0000000d 302e302e 302e302e 37382e38 31000000 ", "00000008 3a3a2e37 382e3831 " // 0.0.0.0.78.81, ::.78.81
+	const (
+		anyAddr  = "0000000d 302e302e 302e302e 37382e38 31000000 " // 0.0.0.0.78.81
+		anyAddr6 = "00000008 3a3a2e37 382e3831 "                   // ::.78.81
+	)
 	for _, tt := range []struct{ netID, addr, server, want string }{
 		{rdma, anyAddr, "192.0.2.9:111", "192.0.2.9:20049"},
 		{rdma, anyAddr, "[::ffff:192.0.2.9]:111", "192.0.2.9:20049"},
@@ -173,7 +181,7 @@ func TestServiceOnAllAddresses(t *testing.T) {
 	}
 }
 
-// R317: what a server says that is no answer is none, and an error that tells which rule.
+// R317: an invalid answer is an error, which names the rule.
 func TestAnswersAreNotTrusted(t *testing.T) {
 	good := unhex(t, replyHead+table)
 	entry := func(netid, addr string) string { return "00000001 " + nfs4 + netid + addr + owner + empty }
@@ -207,7 +215,8 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 	for n := range good {
 		list[fmt.Sprint("cut at ", n)] = answer{record(good[:n]), ""}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // what is waited for in vain is to fail by name
+	// If an answer is awaited in vain, the test fails with the name of the case.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for name, a := range list {
 		client, _ := serve(t, a.b)
@@ -224,8 +233,8 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 	}
 }
 
-// Behind an answer that is none, or a request that was given up, nothing can be known of the next record: the
-// connection is of no more use, even where a good answer would follow.
+// After an invalid answer or a request that was given up, the next record may answer any request.
+// So the connection cannot be used again, even if a valid answer would follow.
 func TestOutOfStep(t *testing.T) {
 	good := record(unhex(t, "01020305"+replyHead[8:]+table))
 	client, sent := serve(t, record(unhex(t, "01020399"+replyHead[8:]+table)), good)
@@ -240,7 +249,7 @@ func TestOutOfStep(t *testing.T) {
 	}
 }
 
-// A mark costs no memory before its bytes arrive.
+// A mark takes no memory before the bytes of its fragment arrive.
 func TestRecordMemory(t *testing.T) {
 	mark := []byte{0x80, 0x03, 0xff, 0xff}
 	before, after := new(runtime.MemStats), new(runtime.MemStats)
@@ -256,7 +265,8 @@ func TestRecordMemory(t *testing.T) {
 	}
 }
 
-// A server that says nothing costs the time of the context and no more; then the connection is of no use.
+// If the server does not answer, the client waits no longer than the context allows. After that,
+// the connection cannot be used again.
 func TestSilentServer(t *testing.T) {
 	client, _ := serve(t, nil, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
@@ -269,7 +279,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// What cannot be registered is not sent.
+// Addresses that cannot be registered are not sent.
 func TestSetRefuses(t *testing.T) {
 	client, sent := serve(t)
 	for _, a := range []netip.AddrPort{{}, netip.MustParseAddrPort("192.0.2.7:0")} {
@@ -285,7 +295,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// Any stream is a record, no longer than the limit and not longer than the stream, or an error.
+// Reading any stream gives an error, or a record that is not longer than the limit and the stream.
 func FuzzRecord(f *testing.F) {
 	f.Add(record(unhex(f, replyHead+where)))
 	f.Add([]byte{0, 0, 0, 1, 7, 0x80, 0, 0, 1, 8})

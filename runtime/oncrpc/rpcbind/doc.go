@@ -1,6 +1,6 @@
-// Package rpcbind registers and looks up RPC services over RDMA. It is a client of ONC RPC's binding
-// protocol (RFC 1833), versions 3 and 4, with universal addresses and the network identifiers
-// "rdma" and "rdma6" (RFC 8166 §9). Its types are generated from spec/x/rpcbind.
+// Package rpcbind registers and looks up RPC services over RDMA. It is a client of the binding
+// protocol of ONC RPC (RFC 1833), versions 3 and 4, with universal addresses and the network
+// identifiers "rdma" and "rdma6" (RFC 8166 §9). Its types are generated from spec/x/rpcbind.
 //
 // The client reaches the rpcbind server over TCP, at port 111, or over any other stream that the
 // caller opens; not over RDMA:

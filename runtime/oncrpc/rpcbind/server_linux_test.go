@@ -18,10 +18,10 @@ import (
 // insideEnv is set in the process that runs the test in namespaces of its own.
 const insideEnv = "RPCBIND_INSIDE"
 
-// A real rpcbind takes, gives and removes registrations. R317
+// The client registers, looks up and removes services at a real rpcbind. R317
 //
-// It runs in a network namespace and with a /run of its own: port 111 is free there, and the machine's own rpcbind is
-// not touched.
+// The server has a network namespace and a /run of its own. Port 111 is free there, and the rpcbind
+// of the machine is not affected.
 func TestRealServer(t *testing.T) {
 	rpcbind, ip := witness.Program(t, "rpcbind"), witness.Program(t, "ip")
 	if os.Getenv(insideEnv) != "" {
@@ -80,7 +80,7 @@ func useRealServer(t *testing.T, rpcbind, ip string) {
 	lookup(6, oncrpc.NetIDRDMA6, six)
 	lookup(vers, oncrpc.NetIDRDMA6, netip.AddrPort{})
 
-	// An address that is registered stays until it is taken out.
+	// A registration stays until it is removed.
 	if err := c.Set(ctx, prog, vers, everywhere, owner); !errors.Is(err, ErrRefused) {
 		t.Errorf("a second registration: %v", err)
 	}
@@ -91,7 +91,7 @@ func useRealServer(t *testing.T, rpcbind, ip string) {
 	lookup(6, oncrpc.NetIDRDMA6, six)
 }
 
-// dial connects to a server that may not listen yet.
+// dial connects to a server that may not be listening yet.
 func dial(t *testing.T, ctx context.Context, addr string) net.Conn {
 	t.Helper()
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// A message's opaque data is copied into two arenas at most, however many items.
+// The opaque data of a message is copied into at most two arenas, however many items it has.
 func TestCopyingUsesTwoArenas(t *testing.T) {
 	b := make([]byte, 4096)
 	n := testing.AllocsPerRun(100, func() {
@@ -22,8 +22,8 @@ func TestCopyingUsesTwoArenas(t *testing.T) {
 	}
 }
 
-// What follows a large item is copied into an arena that it can fill, not into
-// one for the large item once more.
+// After a large item, the second arena has the size of the rest of the input. It has no room for
+// the large item again.
 func TestSecondArenaIsForTheRest(t *testing.T) {
 	b := make([]byte, 3000)
 	var d xdr.Decoder
@@ -40,7 +40,7 @@ func TestSecondArenaIsForTheRest(t *testing.T) {
 	}
 }
 
-// A Decoder that is recycled uses one arena again, once it is large enough.
+// A Decoder that is recycled reuses its arena, if that is large enough.
 func TestRecycle(t *testing.T) {
 	b := make([]byte, 4096)
 	d := xdr.NewDecoder(nil, nil)
@@ -81,7 +81,7 @@ func TestRecycleAliasing(t *testing.T) {
 	}
 }
 
-// Wide data begins where copying it is fast, whatever stood before, and a recycled
+// Wide data begins at an address to which copying is fast, after data of any length. A recycled
 // Decoder still has room for all of it.
 func TestWideDataInTheArena(t *testing.T) {
 	b := make([]byte, 64<<10)

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestAmplify takes all of a budget, and then a byte more.
+// TestAmplify allocates all of a budget, and then one byte more.
 func TestAmplify(t *testing.T) {
 	const n, base = 1000, 4096
 	limited := &xdr.DecoderOptions{Limits: xdr.Limits{MaxMemory: 10}}

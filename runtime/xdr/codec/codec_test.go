@@ -57,8 +57,7 @@ func TestErrorPathIsBounded(t *testing.T) {
 	}
 }
 
-// What a decoder says of a refusal is no dearer than it must be: one object, two
-// where many functions know a part of the path.
+// An Error is one object, or two if the path has many steps.
 func TestErrorIsSmall(t *testing.T) {
 	var err error
 	if n := testing.AllocsPerRun(10, func() { err = In(Fail(xdr.CodeBool, 0, 2, 1, "T:f[]", 3), "U:g") }); n != 1 {
@@ -105,7 +104,7 @@ func TestPutOpaquePadsWithZeros(t *testing.T) {
 	}
 }
 
-// The links of a list are counted as far as they are there.
+// The elements of a list are counted up to the end of the list or of the input.
 func TestExtendFixed(t *testing.T) {
 	const element = "\x00\x00\x00\x09"
 	for _, tt := range []struct {
@@ -171,8 +170,8 @@ func TestMemoryBudget(t *testing.T) {
 	refused(err)
 }
 
-// The last room of a budget is given at once: one element at a time would copy all
-// of the list for each.
+// A list gets the rest of the budget at once. If it got one element at a time, the whole list
+// would be copied for each.
 func TestListTakesTheRestOfTheBudget(t *testing.T) {
 	d := xdr.NewDecoder(make([]byte, 1<<20), &xdr.DecoderOptions{Limits: xdr.Limits{MaxMemory: 1000 * 8}})
 	var s []int64
@@ -220,7 +219,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Slab memory is the Decoder's in aliasing mode, the value's in copying mode.
+// New returns memory of the Decoder in aliasing mode, and memory of the value in copying mode.
 func TestNewMemory(t *testing.T) {
 	alias := xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true})
 	alias.Reset(make([]byte, 64))
@@ -241,7 +240,7 @@ func TestNewMemory(t *testing.T) {
 	}
 }
 
-// An arm's memory is the value's in either mode: it is used again, and charged once.
+// The memory of an arm belongs to the value in both modes. It is reused, and charged once.
 func TestArmMemory(t *testing.T) {
 	for _, alias := range []bool{false, true} {
 		d := xdr.NewDecoder(make([]byte, 4), &xdr.DecoderOptions{Alias: alias, Limits: xdr.Limits{MaxMemory: 150}})

@@ -69,7 +69,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// While the elements of an item are read, no item is looked for among them.
+// While the elements of an item are read, no element is taken for an item.
 func TestWithin(t *testing.T) {
 	d := xdr.NewDecoder(make([]byte, 64), nil)
 	d.ReinsertInOrder([]xdr.Site{"a"}, []xdr.Item{{Site: "a", Data: make([]byte, 4)}})
@@ -80,7 +80,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// Each leniency is for its own rule.
+// Each field of Lenient switches off only its own rule.
 func TestLenientOneByOne(t *testing.T) {
 	codes := []xdr.Code{xdr.CodePadding, xdr.CodeBool, xdr.CodeEnum, xdr.CodeChunk, xdr.CodeMemory, xdr.CodeBound}
 	for i, l := range []xdr.Lenient{{Padding: true}, {Booleans: true}, {Enums: true}} {
@@ -93,7 +93,7 @@ func TestLenientOneByOne(t *testing.T) {
 	}
 }
 
-// Each byte of the roundup is looked at, and none of the data.
+// Every byte of the padding is checked, and no byte of the data.
 func TestZeroPad(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for at := range 12 {

@@ -38,7 +38,7 @@ func Run(t *testing.T, types []Type) {
 
 // Fuzz is the body of a fuzz target: the first argument selects the type.
 func Fuzz(f *testing.F, types []Type) {
-	used := make([]Value, len(types)) // reused without a reset: each input meets the values of others
+	used := make([]Value, len(types)) // reused without a reset, with the values of earlier inputs
 	for i := range types {
 		used[i] = types[i].New()
 		wires, err := types[i].wires()
