@@ -9,12 +9,12 @@ type Dialer interface {
 	// before, because the peer may send at once. params may be nil.
 	//
 	// Dial returns ErrInvalidValue if addr is malformed, ErrConnectionRefused if there is no
-	// listener, *RejectedError if the listener has rejected the request, and ErrPeerDisconnected if the peer has closed the
-	// connection. It returns ErrDisconnected or ErrDeviceRemoved if that has happened here,
-	// and the context's error if the context ended first. After these errors the queue pair
-	// is in StateError and its Receives are flushed: create another one for the next
-	// attempt. Misuse (ErrInvalidState, ErrTooLarge, ErrForeignObject, also for a nil qp)
-	// does not change the queue pair.
+	// listener, *RejectedError if the listener has rejected the request, and
+	// ErrPeerDisconnected if the peer has closed the connection. It returns ErrDisconnected
+	// or ErrDeviceRemoved if that has happened here, and the context's error if the context
+	// ended first. After these errors the queue pair is in StateError and its Receives are
+	// flushed: create another one for the next attempt. Misuse (ErrInvalidState, ErrTooLarge,
+	// ErrForeignObject, also for a nil qp) does not change the queue pair.
 	Dial(ctx context.Context, addr string, qp QueuePair, params *ConnParams) (*ConnInfo, error)
 }
 

@@ -11,13 +11,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The attacks of RFC 5042 that this provider answers, on two connections of one
-// server; each must fail, break the attacker's connection and leave the other
-// one alone. What package verbstest covers is not repeated: A4's twin by Read,
-// A8's zero length, A10's refusals. A11 has no stream here to flip bits in; A9
-// and A12 are matters of the transport above.
+// The attacks of RFC 5042 that this provider defends against, on two connections of one server.
+// Each must fail and break the attacker's connection, and must not affect the other one. Cases of
+// package verbstest are not repeated: A4 by Read, A8 with zero length, the refusals of A10. A11
+// needs a stream to flip bits in; A9 and A12 concern the transport above.
 
-// attacked is a victim's connection and region next to an attacker.
+// attacked holds a victim's connection and region, and an attacker's connection.
 type attacked struct {
 	t      *testing.T
 	victim *side // server's end of the innocent connection
@@ -27,7 +26,7 @@ type attacked struct {
 
 func newAttack(t *testing.T) *attacked {
 	_, client, server := openPair(t)
-	var ends [4]*side // of one device each: the keys are in one table
+	var ends [4]*side // of one device for each side: its keys are in one table
 	for i, dev := range []*mem.Device{client, server, client, server} {
 		ends[i] = newSide(t, dev, sideConfig{})
 	}
@@ -36,7 +35,7 @@ func newAttack(t *testing.T) *attacked {
 	return &attacked{t: t, victim: ends[1], mr: ends[1].mr, c: ends[2], s: ends[3]}
 }
 
-// attempt posts one request and checks that it did nothing but end the connection.
+// attempt posts one request and checks that it has no effect but the end of the connection.
 func (a *attacked) attempt(wr verbs.SendWR, victim verbs.MemoryRegion) {
 	a.t.Helper()
 	before := bytes.Clone(victim.Bytes())
@@ -59,7 +58,7 @@ func (a *attacked) attempt(wr verbs.SendWR, victim verbs.MemoryRegion) {
 	}
 }
 
-// R8, A1: a live key of another connection, by three operations.
+// R8, A1: a valid key of another connection, used by three operations.
 func TestA1ForeignKey(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead, verbs.SendWithInvalidate} {
 		t.Run(op.String(), func(t *testing.T) {
@@ -75,8 +74,8 @@ func TestA1ForeignKey(t *testing.T) {
 	}
 }
 
-// R301, A2: 10^5 keys, each byte of them spread as chance would have it, none
-// live twice. With 255 degrees of freedom chi-square exceeds 400 once in 10^8.
+// R301, A2: of 10^5 valid keys, no two are equal, and each byte is distributed as random ones are.
+// With 255 degrees of freedom chi-square exceeds 400 once in 10^8.
 func TestA2KeysSpread(t *testing.T) {
 	_, _, s := newPair(t)
 	const n = 100_000
@@ -108,8 +107,8 @@ func TestA2KeysSpread(t *testing.T) {
 	}
 }
 
-// R9, A3, A4, A7: every offset and length in a window of 80 around a region of
-// 64 bytes: what is not wholly inside moves nothing.
+// R9, A3, A4, A7: every offset and length in a window of 80 bytes around a region of 64. A range
+// that is not entirely inside moves no byte.
 func TestA3A4EveryRange(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
 		t.Run(op.String(), func(t *testing.T) {
@@ -128,7 +127,7 @@ func TestA3A4EveryRange(t *testing.T) {
 			}
 			fresh()
 			wcs := make([]verbs.WC, 4)
-			for off := -8; off < 72; off += 3 { // a connection for each refusal: not all pairs
+			for off := -8; off < 72; off += 3 { // not all pairs: each refusal costs a connection
 				for _, n := range []int{1, 2, 7, 8, 9, 63, 64, 65, 72} {
 					inside := off >= 0 && off+n <= 64
 					own := c.mr.Bytes()[:n]
@@ -168,7 +167,7 @@ func TestA3A4EveryRange(t *testing.T) {
 	}
 }
 
-// R290, A5, A6: the key a region had before it was used again.
+// R290, A5, A6: the key that a region had before it was registered again.
 func TestA5A6StaleKey(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.RDMAWrite, verbs.RDMARead} {
 		t.Run(op.String(), func(t *testing.T) {
@@ -204,8 +203,7 @@ func TestA8Rights(t *testing.T) {
 	}
 }
 
-// A10: the other connection's region survives an invalidation aimed at it, and
-// so does one that did not grant the right.
+// A10: a peer cannot invalidate a region of another connection, or one without the right.
 func TestA10Invalidate(t *testing.T) {
 	for name, target := range map[string]func(a *attacked) verbs.MemoryRegion{
 		"another connection's": func(a *attacked) verbs.MemoryRegion { return a.mr },
@@ -229,9 +227,9 @@ func TestA10Invalidate(t *testing.T) {
 	}
 }
 
-// The amplification law: what a connection makes us keep is at most four times
-// the bytes it sent, 64 KiB an end, and the Receives we posted. 16 attackers send
-// small messages until the Receives are used up and then try a wrong key.
+// The memory that a connection costs is at most four times the bytes that it has sent, 64 KiB for
+// each end, and the posted Receives. 16 attackers send small messages until the Receives are used
+// up, and then use a wrong key.
 func TestAmplification(t *testing.T) {
 	const attackers, messages, size = 16, 8, 16
 	heap := func() uint64 {
@@ -259,12 +257,12 @@ func TestAmplification(t *testing.T) {
 		}
 		kept = append(kept, c, s)
 	}
-	own := uint64(0) // the regions that this test registered
+	own := uint64(0) // bytes of the regions that this test registered
 	for _, s := range kept {
 		own += uint64(len(s.mr.Bytes()))
 	}
 	after := heap()
-	limit := own + attackers*4*(messages+1)*size + uint64(len(kept))*64<<10 // both ends are here
+	limit := own + attackers*4*(messages+1)*size + uint64(len(kept))*64<<10 // for both ends
 	if used := after - before; after > before && used > limit {
 		t.Errorf("%d connections keep %d bytes, of which %d are the test's own; limit %d", attackers, used, own, limit)
 	}

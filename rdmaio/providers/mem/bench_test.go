@@ -41,7 +41,7 @@ func access(t testing.TB, c, s *side, op verbs.Opcode, n int) func() {
 	}
 }
 
-// reregister is what a transport's region pool does for each call.
+// reregister invalidates and registers a region, as a transport's region pool does for each call.
 func reregister(t testing.TB, s *side) func() {
 	buf, rights := s.mr.Bytes(), s.mr.Access()
 	return func() {
@@ -106,7 +106,7 @@ func BenchmarkReregister(b *testing.B) {
 	run(b, 0, reregister(b, s))
 }
 
-// BenchmarkCopy64K is the floor under the bulk figures.
+// BenchmarkCopy64K measures a plain copy, for comparison.
 func BenchmarkCopy64K(b *testing.B) {
 	from, to := make([]byte, 64<<10), make([]byte, 64<<10)
 	run(b, 64<<10, func() { copy(to, from) })

@@ -29,7 +29,7 @@ func TestAttributes(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		lower verbs.DeviceAttributes
-		want  func(*verbs.DeviceAttributes) // changes the default into what is expected
+		want  func(*verbs.DeviceAttributes) // changes the defaults to the expected values
 		err   error
 	}{
 		{"nothing", verbs.DeviceAttributes{}, func(*verbs.DeviceAttributes) {}, nil},
@@ -62,7 +62,7 @@ func TestAttributes(t *testing.T) {
 	wantErr(t, "read 16 random bytes", err, broken)
 }
 
-// handles registers n regions and gives their keys.
+// handles registers n regions and returns their keys.
 func handles(t *testing.T, dev *mem.Device, n int) (keys []uint32) {
 	t.Helper()
 	s := newSide(t, dev, sideConfig{})
@@ -75,8 +75,8 @@ func handles(t *testing.T, dev *mem.Device, n int) (keys []uint32) {
 	return keys
 }
 
-// R301; RFC 5042 §6.1.1: none used again, spread evenly, reproducible only on
-// request.
+// R301; RFC 5042 §6.1.1: keys are not used again, are evenly distributed, and are reproducible only
+// with Config.Rand.
 func TestHandles(t *testing.T) {
 	open := func(seed string) *mem.Device {
 		var cfg mem.Config
@@ -120,8 +120,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// RFC 5042 §6.1.1: the keys around a live one all miss, each at the cost of a
-// connection.
+// RFC 5042 §6.1.1: the keys around a valid one are invalid, and each guess costs a connection.
 func TestGuessing(t *testing.T) {
 	_, client, server := openPair(t)
 	victim := newSide(t, server, sideConfig{})
@@ -197,7 +196,7 @@ func TestLimits(t *testing.T) {
 		_, err := dev.Dial(ctx, "busy", waiting.qp, nil)
 		done <- err
 	}()
-	for { // until the backlog of one is taken, by the goroutine or by one of these
+	for { // until the backlog of one is full, by the goroutine or by one of these
 		c := newSide(t, dev, sideConfig{})
 		short, stop := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		_, err := dev.Dial(short, "busy", c.qp, nil)
@@ -218,7 +217,8 @@ func TestLimits(t *testing.T) {
 	wantErr(t, "cancelled dial", err, context.Canceled)
 }
 
-// A request whose dialer gave up is not handed out, and one that was handed out before cannot be accepted.
+// Listener.Accept does not return a request whose dialer has given up, and one that it has returned
+// before cannot be accepted.
 func TestDialGivenUp(t *testing.T) {
 	_, client, server := openPair(t)
 	c, late, s := newSide(t, client, sideConfig{}), newSide(t, client, sideConfig{}), newSide(t, server, sideConfig{})
@@ -259,7 +259,7 @@ func TestDialGivenUp(t *testing.T) {
 	wantErr(t, "the next request", err, context.DeadlineExceeded)
 }
 
-// An Accept whose context is over settles the request: the dialer does not hang.
+// An Accept whose context has ended answers the request: the dialer does not wait any longer.
 func TestAcceptCancelled(t *testing.T) {
 	_, client, server := openPair(t)
 	c, s := newSide(t, client, sideConfig{}), newSide(t, server, sideConfig{})
@@ -287,7 +287,7 @@ func TestAcceptCancelled(t *testing.T) {
 	}
 }
 
-// The reason of a break names request, rule and numbers.
+// The error of a broken connection names request, rule and numbers.
 func TestBreakSaysWhy(t *testing.T) {
 	_, c, s := newPair(t)
 	post(t, c, verbs.SendWR{WRID: 0x77, Opcode: verbs.RDMARead, SGL: c.sge(8), RKey: s.mr.RKey(), RemoteAddr: s.mr.RemoteAddr() + sideBytes - 7})

@@ -101,8 +101,8 @@ func TestHoldFlush(t *testing.T) {
 	}
 }
 
-// A region whose validity ended between post and transfer is not touched, not
-// even if the object was registered again meanwhile.
+// A region that was invalidated between post and transfer is not accessed, even if it was
+// registered again meanwhile.
 func TestHoldStaleRegion(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
 		t.Run(op.String(), func(t *testing.T) {

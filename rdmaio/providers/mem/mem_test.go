@@ -35,8 +35,8 @@ func TestAcceptance(t *testing.T) {
 
 func remove(d verbs.Device) { d.(*mem.Device).Remove() }
 
-// Devices with less: memory of Alloc only, no remote invalidation, one element
-// for a Read, one Read at a time, no private data.
+// Devices with fewer abilities: memory of Alloc only, no remote invalidation, one element for a
+// Read, one Read at a time, no private data.
 func TestAcceptanceMeagre(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		n := mem.New(&mem.Config{AllocOnly: true, NoRemoteInvalidate: true})
@@ -56,7 +56,7 @@ func TestAcceptanceMeagre(t *testing.T) {
 	})
 }
 
-// One device talking to itself is no special case.
+// A device can connect to itself.
 func TestAcceptanceLoopback(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		_, dev, _ := openPair(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Both ends answer from inside their notifications, many more times than a
-// stack would bear if each answer were a nested call; the first post runs it all.
+// Both ends respond from inside their notifications, more often than the stack would allow if each
+// response were a nested call. The first post runs them all.
 func TestNotificationsDoNotNest(t *testing.T) {
 	_, client, server := openPair(t)
 	const rounds = 100_000
@@ -62,8 +62,8 @@ func TestNotificationsDoNotNest(t *testing.T) {
 	}
 }
 
-// Two goroutines post at once on one connection, from both ends, and their
-// notifications disconnect: nothing hangs, nothing is lost.
+// Two goroutines post at once on one connection, from both ends, and their notifications
+// disconnect. Nothing blocks, and no completion is lost.
 func TestDisconnectFromNotification(t *testing.T) {
 	for range 50 {
 		_, client, server := openPair(t)
@@ -79,7 +79,7 @@ func TestDisconnectFromNotification(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 4 {
-				e.qp.PostRecv([]verbs.RecvWR{{SGL: e.sge(8)}}) // may meet the end already
+				e.qp.PostRecv([]verbs.RecvWR{{SGL: e.sge(8)}}) // it may have ended already
 			}
 		}
 		for _, e := range []*side{c, s} {
@@ -94,8 +94,8 @@ func TestDisconnectFromNotification(t *testing.T) {
 	}
 }
 
-// R290: when Invalidate returns the memory is the caller's; the race detector
-// would see a copy that still runs.
+// R290: the memory belongs to the caller when Invalidate returns. The race detector would find a
+// copy that still runs.
 func TestInvalidateWaitsForCopies(t *testing.T) {
 	for range 30 {
 		_, c, s := newPair(t)
@@ -130,8 +130,8 @@ func TestInvalidateWaitsForCopies(t *testing.T) {
 	}
 }
 
-// One notification for each Arm, and only for what was armed for. (The
-// interface allows spurious ones; this provider has none.)
+// One notification for each Arm, and only for completions that it is for. (The interface allows
+// further ones; this provider has none.)
 func TestArmIsExact(t *testing.T) {
 	_, client, server := openPair(t)
 	calls := 0

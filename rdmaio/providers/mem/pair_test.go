@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// side is one end of a connection, with as little around it as a benchmark wants.
+// side is one end of a connection, with little overhead, for benchmarks.
 type side struct {
 	dev *mem.Device
 	pd  verbs.ProtectionDomain
@@ -19,7 +19,7 @@ type side struct {
 
 const sideBytes = 64 << 10
 
-// sideConfig: what differs between tests.
+// sideConfig holds the parameters that differ between tests.
 type sideConfig struct {
 	notify, lost func()
 }
@@ -86,7 +86,7 @@ func newPair(t testing.TB) (n *mem.Network, c, s *side) {
 	return n, c, s
 }
 
-// poll takes all completions there are.
+// poll polls until the queue is empty.
 func (s *side) poll(t testing.TB) []verbs.WC {
 	t.Helper()
 	wcs := make([]verbs.WC, 64)

@@ -13,14 +13,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// script is what a correct but odd peer sends: two Sends with a Write between
-// them, in segments of all kinds.
+// script returns the bytes of a correct but unusual peer: two Sends with a Write between them, in
+// segments of all kinds.
 func script(p *peer, key uint32) []byte {
 	p.number = 1<<32 - 1 // wraps
 	var b []byte
 	n := p.next()
 	h := header(segment.Send, b_, n)
-	h.Res = 0xa // a client protocol's business
+	h.Res = 0xa // bits of the client protocol
 	b = append(b, p.part(h, []byte("ctrlctrl"), []byte("Hello"))...)
 	h = header(segment.Send, 0, n)
 	h.Offset = 5
@@ -40,9 +40,10 @@ func script(p *peer, key uint32) []byte {
 	h.BufferID, h.Offset, h.RDMALength, h.Order = key, 100_002, 6, segment.NoOrder
 	b = append(b, p.part(h, []byte("ctrl"), []byte("ced!"))...)
 
-	b = append(b, p.whole(segment.Header{Type: segment.Write, BufferID: 0xdead, Offset: 1<<32 - 1}, nil, nil)...) // no byte: not checked
+	// A Write of no bytes is not checked.
+	b = append(b, p.whole(segment.Header{Type: segment.Write, BufferID: 0xdead, Offset: 1<<32 - 1}, nil, nil)...)
 	last := p.whole(segment.Header{Order: 7}, nil, []byte("bye"))
-	last[18] = 0xff // reserved, and in the CRC
+	last[18] = 0xff // reserved, and covered by the CRC
 	return append(b, reseal(last)...)
 }
 
@@ -62,7 +63,7 @@ func checkScript(t *testing.T, v *victim) {
 	v.none()
 }
 
-// recvScript posts what the script needs.
+// recvScript posts the Receives of the script.
 func (v *victim) recvScript() {
 	v.t.Helper()
 	for i := range 2 {
@@ -72,7 +73,7 @@ func (v *victim) recvScript() {
 	}
 }
 
-// What is right is taken, however TCP cuts it.
+// Correct segments are accepted, however TCP splits the stream.
 func TestAccepts(t *testing.T) {
 	dev := device(t, rawConfig())
 	p, _ := attack(t, dev, true)
@@ -100,7 +101,7 @@ func TestAccepts(t *testing.T) {
 				b := script(p, v.mr.RKey())
 				p.write(b[:i])
 				if i%8 == 0 {
-					time.Sleep(100 * time.Microsecond) // likely read by now
+					time.Sleep(100 * time.Microsecond) // probably read by now
 				}
 				p.write(b[i:])
 				checkScript(t, v)
@@ -111,8 +112,8 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// §4: responses to our Reads come between the segments of a Write to us, and
-// after their end the stream may end too.
+// §4: responses to our Reads come between the segments of a Write of the peer. After the last of
+// them the stream may end.
 func TestInterleaved(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	p.put(segment.Header{Type: segment.Write}, nil, nil)
@@ -126,7 +127,7 @@ func TestInterleaved(t *testing.T) {
 	}
 	rd := func(flags int, off uint32, payload []byte) {
 		h := header(segment.ReadResponse, flags, ask.Number)
-		h.Offset, h.Order = off, uint16(off) // means nothing here
+		h.Offset, h.Order = off, uint16(off) // Order is ignored here
 		p.write(p.part(h, []byte("ctrl"), payload))
 	}
 	answer := bytes.Repeat([]byte("0123456789"), 601)[:6004]
@@ -134,7 +135,7 @@ func TestInterleaved(t *testing.T) {
 	rd(b_, 0, answer[:3])
 	wr(0, 1, []byte("b"))
 	rd(0, 3, answer[3:6000])
-	v.none() // R6, and nothing before its end
+	v.none() // R6; and the Read is not complete
 	rd(e_, 6000, answer[6000:])
 	if wc := v.next(); wc.Err() != nil || wc.Opcode != verbs.WCRDMARead || wc.ByteLen != 6004 {
 		t.Fatalf("completion %+v: %v", wc, v.qp.Err())
@@ -147,8 +148,8 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// A server without profile does not know the Connection ID before the client
-// speaks, and holds its messages back until then.
+// A server without the profile does not know the Connection ID before the client has sent a
+// segment, and sends nothing before.
 func TestServerWaitsForClient(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled}})
@@ -163,8 +164,8 @@ func TestServerWaitsForClient(t *testing.T) {
 	}
 }
 
-// §3.4 Order: a Send that must not overtake a Read waits for its answer to be
-// on the way, and one that may overtake it only for the Sends before.
+// §3.4 Order: a Send that must not overtake a Read waits until the response was sent. One that may
+// overtake it waits only for the Sends before.
 func TestOrder(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -174,7 +175,7 @@ func TestOrder(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p, v := attack(t, device(t, rawConfig()), true)
 			v.recv(t, 8, 1)
-			for range 16 { // more than sockets hold
+			for range 16 { // more than the sockets buffer
 				p.put(segment.Header{Type: segment.ReadRequest, BufferID: v.mr.RKey(), RDMALength: sideBytes}, nil, nil)
 			}
 			p.put(segment.Header{Order: tc.order}, nil, []byte("x"))
@@ -190,8 +191,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A Write that must not overtake a Read and overlaps its source waits; the Read
-// gets the old bytes. One elsewhere does not wait.
+// A Write that must not overtake a Read and overlaps its source waits: the Read returns the old
+// bytes. A Write that does not overlap does not wait.
 func TestWriteAfterRead(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	v.poison()
@@ -225,8 +226,8 @@ func TestWriteAfterRead(t *testing.T) {
 	}
 }
 
-// A peer that asks and then ends its half of the stream still gets its answers,
-// more than sockets hold.
+// A peer that sends Reads and then closes its direction of the stream still gets the responses,
+// which are more than the sockets buffer.
 func TestAnswersAfterTheEnd(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	for range 16 {
@@ -244,8 +245,8 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 	}
 }
 
-// Without profile a user is shown what comes beside payload, of all types and
-// from both groups, whole messages only and each before it is delivered.
+// RawConfig.Control gets the control data of messages of all types and both groups, for whole
+// messages, and before each is delivered.
 func TestControlData(t *testing.T) {
 	cfg := rawConfig()
 	shown := make(chan rdmatcp.ControlData, 10)
@@ -255,7 +256,7 @@ func TestControlData(t *testing.T) {
 		shown <- c
 	}
 	p, v := attack(t, device(t, cfg), true)
-	p.put(segment.Header{Type: segment.Write}, nil, nil) // has nothing to show
+	p.put(segment.Header{Type: segment.Write}, nil, nil) // it has no control data
 	v.send(t, []verbs.SendWR{{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: v.sge(5000)}})
 	ask, _, _ := p.get()
 	v.recv(t, 8, 2)
@@ -303,8 +304,8 @@ func TestControlData(t *testing.T) {
 	}
 }
 
-// Without profile a user adds bits and control data to what he posts: bits to all
-// segments of a message, control data to the first, however long both are.
+// RawConfig.Attach adds bits and control data to a request, of any length: bits to all segments of
+// the message, control data to the first.
 func TestControlDataSent(t *testing.T) {
 	cfg := rawConfig()
 	long := bytes.Repeat([]byte("beside! "), segment.MaxControl/8)
@@ -362,7 +363,7 @@ func TestControlDataSent(t *testing.T) {
 			break
 		}
 	}
-	for size := range 60 { // some of them together fill the memory of a write to its end
+	for size := range 60 { // some of them exactly fill the arena of a batch
 		wrs = []verbs.SendWR{{Opcode: verbs.Send, SGL: v.sge(32 * size)}}
 		for range 3 {
 			wrs = append(wrs, verbs.SendWR{WRID: 2, Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(rdmatcp.StageLimit)})
@@ -387,9 +388,8 @@ func TestControlDataSent(t *testing.T) {
 	}
 }
 
-// What waits for the reader to have looked at all that came does not wait while
-// the reader waits itself: here for a Receive that is posted when the answer to
-// the first Send is away.
+// Corked requests are sent before the reader waits: here for a Receive that is posted after the
+// response to the first Send was sent.
 func TestReaderThatWaitsSendsFirst(t *testing.T) {
 	cfg := rawConfig()
 	cfg.ReceiveTimeout = patience

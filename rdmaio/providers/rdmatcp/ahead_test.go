@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Small messages between long ones do not make the reader read ahead, and copy,
-// much of the long ones.
+// Short messages between long ones do not make the reader read ahead, and so copy, much of the long
+// ones.
 func TestLongBetweenSmall(t *testing.T) {
 	const rounds, long = 20, 32 << 10
 	dev := device(t, &rdmatcp.Config{ReceiveTimeout: patience})

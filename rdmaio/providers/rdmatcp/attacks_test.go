@@ -22,12 +22,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The attacks of RFC 5042 on memory and stream, A1 to A11, from a scripted peer.
-// Each wrong try costs a connection, so they come over pipes, where one is cheap;
-// hostile_test.go has many of them over sockets too. A12, who the peer is, is not
-// a provider's to know: docs/rdmatcp.md says so.
+// The attacks of RFC 5042 on memory and stream, A1 to A11, by a scripted peer. Each attempt costs a
+// connection, so they use pipes, where connections are cheap; hostile_test.go has many of them over
+// sockets. A provider does not defend against A12, false identity: see docs/rdmatcp.md.
 
-// arena is memory around a target, for many connections one after the other.
+// arena is memory with a target inside, for many connections one after the other.
 type arena struct {
 	t    *testing.T
 	dev  *rdmatcp.Device
@@ -66,15 +65,15 @@ func newArena(t *testing.T, dev *rdmatcp.Device, rights verbs.Access) *arena {
 	return a
 }
 
-// try lets a peer send something to a fresh connection of the arena, with room
-// for a message of 16 bytes, and gives what came back and how it ended.
+// try runs a peer's script on a fresh connection of the arena, which has a Receive of 16 bytes. It
+// returns the bytes that came back, and the error of the connection.
 func (a *arena) try(script func(p *peer) []byte) (answer []byte, err error) {
 	a.t.Helper()
 	here, there := duplexPipe()
 	return a.over(here, there, script)
 }
 
-// duplex is a pipe each way, of which one end at a time can be closed.
+// duplex is a pipe in each direction. Each can be closed separately.
 type duplex struct{ in, out net.Conn }
 
 func duplexPipe() (a, b net.Conn) {
@@ -171,9 +170,9 @@ func access(p *peer, op segment.Type, key, off, n uint32) []byte {
 	return append(first, p.part(h, nil, make([]byte, n-n/2))...)
 }
 
-// A1: a live key of another connection, by three operations: refused from
-// another domain. Within one domain regions belong to all its connections (see
-// verbs.ProtectionDomain): who does not trust two peers gives each a domain.
+// A1: a valid key of another connection, used by three operations, is refused if that connection
+// has another domain. Regions belong to all connections of their domain (see
+// verbs.ProtectionDomain): peers that do not trust each other get one each.
 func TestA1ForeignKey(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{ReceiveTimeout: -1})
 	owner, other := newArena(t, dev, everything), newArena(t, dev, everything)
@@ -200,8 +199,8 @@ func TestA1ForeignKey(t *testing.T) {
 	}
 }
 
-// A2: 2^16 guesses around the last key hit nothing; the first of them over the
-// wire, where each ends a connection.
+// A2: 2^16 guesses around the last key find no region. The first of them are sent, and each ends a
+// connection.
 func TestA2Guesses(t *testing.T) {
 	const guesses = 1 << 16
 	wired := uint32(1 << 12)
@@ -252,9 +251,8 @@ func TestA2Guesses(t *testing.T) {
 	}
 }
 
-// A2, R301: 2^20 keys, none of which comes twice, 10^5 of them live at once, each
-// byte spread as chance would have it. With 255 degrees of freedom chi-square
-// exceeds 400 once in 10^8.
+// A2, R301: of 2^20 keys, 10^5 of them valid at once, none occurs twice, and each byte is
+// distributed as random ones are. With 255 degrees of freedom chi-square exceeds 400 once in 10^8.
 func TestA2Keys(t *testing.T) {
 	live, n := 100_000, 1<<20
 	if testing.Short() || raceDetector {
@@ -302,8 +300,8 @@ func TestA2Keys(t *testing.T) {
 	}
 }
 
-// A3, A4, A7: every offset and length in a window of 80 around a region of 64
-// bytes, and the ends of the 32 bits: what is not wholly inside moves nothing.
+// A3, A4, A7: every offset and length in a window of 80 bytes around a region of 64, and those at
+// the ends of the 32 bits. A range that is not entirely inside moves no byte.
 func TestA3A4EveryRange(t *testing.T) {
 	step := 1
 	if testing.Short() || raceDetector {
@@ -338,8 +336,8 @@ func TestA3A4EveryRange(t *testing.T) {
 	}
 }
 
-// A5, A6, R290: 10^4 races of a peer's Write or Read with Invalidate. What is in
-// the region when Invalidate has returned stays, and nothing of it is sent.
+// A5, A6, R290: 10^4 races of a peer's Write or Read with Invalidate. After Invalidate has
+// returned, the bytes of the region neither change nor are sent.
 func TestA5Races(t *testing.T) {
 	races := 10_000
 	if testing.Short() || raceDetector {
@@ -360,7 +358,7 @@ func TestA5Races(t *testing.T) {
 			op = segment.ReadRequest
 		}
 		if i%8 == 0 {
-			n = uint32(len(big)) // straight to its place, over TCP
+			n = uint32(len(big)) // direct, over TCP
 		}
 		for j := range big[:n] {
 			big[j] = 0x11
@@ -416,7 +414,7 @@ func TestA5Races(t *testing.T) {
 	}
 }
 
-// A8: each set of rights against each access.
+// A8: each access is refused for each set of rights that lacks its own.
 func TestA8Rights(t *testing.T) {
 	dev := device(t, rawConfig())
 	const lw, rr, rw = verbs.AccessLocalWrite, verbs.AccessRemoteRead, verbs.AccessRemoteWrite
@@ -444,8 +442,8 @@ func TestA8Rights(t *testing.T) {
 	}
 }
 
-// A9: two keys over one buffer come only from two registrations, each with an
-// end of its own; a peer cannot make one of the other.
+// A9: two keys of one buffer need two registrations, each of which ends separately. A peer cannot
+// derive one from the other.
 func TestA9TwoKeys(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{ReceiveTimeout: -1})
 	a := newArena(t, dev, everything)
@@ -468,7 +466,7 @@ func TestA9TwoKeys(t *testing.T) {
 	}
 }
 
-// A10: a Send with invalidate of what is not the peer's to end.
+// A10: a SendWithInvalidate of a region that the peer may not invalidate.
 func TestA10Invalidate(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{ReceiveTimeout: -1})
 	a, other := newArena(t, dev, everything), newArena(t, dev, everything)

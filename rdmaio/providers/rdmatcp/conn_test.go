@@ -22,7 +22,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// over connects two sides over streams that exist.
+// over connects two sides over existing streams.
 func over(t testing.TB, cfg *rdmatcp.Config, a, b net.Conn) (c, s *victim) {
 	t.Helper()
 	client, server := device(t, cfg), device(t, cfg)
@@ -47,7 +47,7 @@ func over(t testing.TB, cfg *rdmatcp.Config, a, b net.Conn) (c, s *victim) {
 	return c, s
 }
 
-// exchange moves a Write, a Send and a Read, long and short, and ends in order.
+// exchange does Writes, Sends and Reads, long and short, and ends the connection in order.
 func exchange(t *testing.T, c, s *victim) {
 	t.Helper()
 	for _, n := range []int{0, 1, 4096, 4097, 300_000} {
@@ -77,7 +77,7 @@ func exchange(t *testing.T, c, s *victim) {
 	s.fails(verbs.ErrPeerDisconnected)
 }
 
-// tcpPair gives both ends of a TCP connection.
+// tcpPair returns both ends of a TCP connection.
 func tcpPair(t testing.TB) (a, b net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", local)
@@ -95,8 +95,8 @@ func tcpPair(t testing.TB) (a, b net.Conn) {
 	return a, b
 }
 
-// R12: a connection that carried something else goes on with RDMA, and payload
-// is not copied.
+// R12: a connection that has carried another protocol continues with RDMA, and payload is not
+// copied.
 func TestMidConnection(t *testing.T) {
 	a, b := tcpPair(t)
 	io.WriteString(a, "STARTRDMA")
@@ -105,7 +105,7 @@ func TestMidConnection(t *testing.T) {
 	}
 	c, s := over(t, nil, a, b)
 	exchange(t, c, s)
-	const long = 4097 + 300_000 // of what exchange writes
+	const long = 4097 + 300_000 // the direct payload of exchange
 	if got := c.dev.Stats(); got.SentDirect != long || got.SentStaged != 4097 {
 		t.Errorf("client: %+v, want %d bytes sent directly and 4097 staged", got, long)
 	}
@@ -114,7 +114,7 @@ func TestMidConnection(t *testing.T) {
 	}
 }
 
-// Streams that are no TCP connections work, by copies that are counted.
+// Streams other than TCP connections work. Their payload is staged, which Stats shows.
 func TestOtherStreams(t *testing.T) {
 	for name, pair := range map[string]func(t *testing.T) (a, b net.Conn){
 		"pipe": func(*testing.T) (a, b net.Conn) { return net.Pipe() },
@@ -149,7 +149,7 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// Without profile two devices of this package work too, but for what it is for.
+// Two devices of this package work without the profile, except for its functions.
 func TestRaw(t *testing.T) {
 	a, b := tcpPair(t)
 	cfg := rawConfig()
@@ -171,7 +171,7 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// bytesOf names a number of MiB, the same one again and again.
+// bytesOf returns elements for a number of MiB, all of the same MiB.
 func bytesOf(s *victim, mib int) (sgl []verbs.SGE) {
 	for range mib {
 		sgl = append(sgl, verbs.SGE{MR: s.mr, Length: 1 << 20})
@@ -179,7 +179,7 @@ func bytesOf(s *victim, mib int) (sgl []verbs.SGE) {
 	return sgl
 }
 
-// The profile's words, from a peer that knows them and one that gets them wrong.
+// Words of the profile, correct ones and wrong ones.
 func TestProfileWords(t *testing.T) {
 	words := func(w ...uint32) (b []byte) {
 		for _, v := range w {
@@ -191,7 +191,7 @@ func TestProfileWords(t *testing.T) {
 		status verbs.Status
 		inval  bool
 		err    error
-		report uint32 // what the peer is told
+		report uint32 // the reason reported to the peer
 	}
 	for _, tc := range []struct {
 		name    string
@@ -238,7 +238,7 @@ func TestProfileWords(t *testing.T) {
 	}
 }
 
-// A report says all in its control data: one with payload is none, and no Receive is taken for it.
+// A report has no payload. One with payload is refused, and uses no Receive.
 func TestReportWithPayload(t *testing.T) {
 	p, v := attack(t, device(t, nil), false)
 	v.recv(t, 8, 1)
@@ -252,7 +252,7 @@ func TestReportWithPayload(t *testing.T) {
 	}
 }
 
-// A peer's refusal ends the request that it names, if it still can.
+// A report of the peer completes the request that it names, unless that has completed.
 func TestReportNamesRead(t *testing.T) {
 	p, v := attack(t, device(t, nil), false)
 	read := verbs.SendWR{Opcode: verbs.RDMARead, SGL: v.sge(10), RKey: 1}
@@ -267,7 +267,7 @@ func TestReportNamesRead(t *testing.T) {
 	}
 }
 
-// Unplugging ends everything, at both ends.
+// Removing a device ends its connections at both ends.
 func TestRemove(t *testing.T) {
 	c, s := newPair(t)
 	ln, err := s.dev.Listen(context.Background(), local)
@@ -316,7 +316,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for a message or an RDMA operation.
+// A message or an RDMA operation does not allocate.
 func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
@@ -330,7 +330,8 @@ func TestAllocations(t *testing.T) {
 	} {
 		wrs := []verbs.SendWR{wr}
 		n := 1.
-		for try := 0; try < 5 && n >= 1; try++ { // a machine so busy that the peer does not keep up makes the sender wait, and that allocates
+		// On a busy machine the sender may have to wait for the peer, which allocates.
+		for try := 0; try < 5 && n >= 1; try++ {
 			n = testing.AllocsPerRun(200, func() {
 				if wr.Opcode == verbs.Send {
 					s.qp.PostRecv(recv)
@@ -348,8 +349,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// FuzzPeer: whatever a client sends, the connection ends, in bounded time and
-// memory, without a panic, and with an error that says why.
+// FuzzPeer sends arbitrary bytes as a client. The connection ends in bounded time and memory,
+// without a panic, and with an error that has the reason.
 func FuzzPeer(f *testing.F) {
 	seed := &peer{t: f, id: 1}
 	f.Add(script(seed, 1), true)

@@ -10,11 +10,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A11: bytes that change on the way. Errors are the same in every run: one in
-// 2^32 of those with many bits passes any CRC of 32 bits.
+// A11: bytes that change on the way. The changes are the same in every run, because one in 2^32 of
+// those with many bits passes any CRC of 32 bits.
 
-// frame makes message n of many that differ, all of one segment and right for an
-// arena with that key.
+// frame returns message n of many different ones, all of one segment and correct for an arena with
+// that key.
 func frame(p *peer, key uint32, n uint64) []byte {
 	r := rand.New(rand.NewPCG(n, 11))
 	bytes := func(most int) []byte {
@@ -36,7 +36,7 @@ func frame(p *peer, key uint32, n uint64) []byte {
 	return p.whole(h, control, payload)
 }
 
-// corrupt flips two or more bits, here and there or close to each other.
+// corrupt flips two or more bits, scattered or close to each other.
 func corrupt(b []byte, r *rand.Rand) {
 	bits := 8 * len(b)
 	from, width := 0, bits
@@ -53,8 +53,8 @@ func corrupt(b []byte, r *rand.Rand) {
 	}
 }
 
-// Each bit of 100 messages, and some errors of many bits in each: the connection
-// ends, nothing is delivered, placed or answered.
+// Each bit of 100 messages is flipped, and some errors of many bits are made in each. The
+// connection ends, and nothing is delivered, placed or answered.
 func TestA11EveryBit(t *testing.T) {
 	frames, many := 100, 50
 	if testing.Short() || raceDetector {
@@ -87,8 +87,8 @@ func TestA11EveryBit(t *testing.T) {
 	}
 }
 
-// A million errors of many bits where a reader takes the stream apart: what it
-// finds is refused, or longer than all that comes.
+// A million errors of many bits are passed to the decoder of the stream. Each segment that it finds
+// is refused, or longer than the input.
 func TestA11ManyBits(t *testing.T) {
 	tries := 1_000_000
 	if testing.Short() || raceDetector {
@@ -96,7 +96,7 @@ func TestA11ManyBits(t *testing.T) {
 	}
 	const key = 0x5eed
 	p := &peer{t: t, id: 0x0123456789abcdef}
-	next := p.whole(segment.Header{}, nil, make([]byte, 200)) // comes behind it
+	next := p.whole(segment.Header{}, nil, make([]byte, 200)) // sent behind it
 	var good [][]byte
 	for n := range uint64(100) {
 		b := frame(p, key, n)
@@ -150,7 +150,7 @@ func TestA11ManyBits(t *testing.T) {
 			refused++
 		}
 	}
-	t.Logf("%d refused for their headers, %d for their CRC, %d longer than what comes", refused, byCRC, longer)
+	t.Logf("%d refused for their headers, %d for their CRC, %d longer than the input", refused, byCRC, longer)
 	if refused == 0 || byCRC == 0 || longer == 0 {
 		t.Error("not all kinds of errors were tried")
 	}

@@ -16,9 +16,8 @@ import (
 // The attacks of RFC 5042 §6.4.1 and §6.4.2, by the number of connections: A13
 // and A14.
 
-// A13: as many connections of one source as it may have, and no more; a flood of
-// others, which ask for all there is, costs little, and another source does not
-// notice.
+// A13: a source gets as many connections as the limit allows, and no more. A flood of others, which
+// negotiate the maximum, costs little, and does not affect another source.
 func TestA13PerSource(t *testing.T) {
 	flood := 10_000
 	if testing.Short() || raceDetector {
@@ -55,7 +54,7 @@ func TestA13PerSource(t *testing.T) {
 	if grown := heap() - before; grown > 1<<20 {
 		t.Errorf("the flood left %d bytes", grown)
 	}
-	// With what the client spends on it, as below.
+	// The client's cost is included, as below.
 	if honest := honestTime(t, 200); !raceDetector && each > 2*honest {
 		t.Errorf("%v of processor time for each of the flood, %v for an honest connection", each, honest)
 	} else {
@@ -78,7 +77,7 @@ func TestA13PerSource(t *testing.T) {
 	if runtime.GOOS == "linux" { // where all of 127.0.0.0/8 is this machine
 		greet(dialFrom(t, "127.0.0.2", ln.Addr()))
 	}
-	held[0].Close() // makes room
+	held[0].Close() // below the limit again
 	for limit := time.Now().Add(patience); ; {
 		conn := dialFrom(t, "127.0.0.1", ln.Addr())
 		if !closes(conn, 50*time.Millisecond) {
@@ -91,8 +90,7 @@ func TestA13PerSource(t *testing.T) {
 	}
 }
 
-// honestTime is the processor time of a connection that is set up, has a message
-// and ends.
+// honestTime returns the processor time of a connection that is set up, carries a message and ends.
 func honestTime(t *testing.T, n int) time.Duration {
 	t.Helper()
 	a := newArena(t, device(t, &rdmatcp.Config{ReceiveTimeout: -1}), everything)
@@ -108,8 +106,7 @@ func honestTime(t *testing.T, n int) time.Duration {
 	return (processorTime() - start) / time.Duration(n)
 }
 
-// A13: a listener takes up no more connections in a time than it may; the others
-// come later.
+// A13: a listener accepts no more connections in a second than AcceptRate. The others wait.
 func TestA13AcceptRate(t *testing.T) {
 	const rate, n = 100, 150
 	cfg := rawConfig()
@@ -133,7 +130,7 @@ func TestA13AcceptRate(t *testing.T) {
 	}
 }
 
-// A13: a source that is this machine is bound only by a limit that was set.
+// A13: connections from this machine are limited only if MaxPerSource is set.
 func TestPerSourceDefault(t *testing.T) {
 	dev := device(t, rawConfig())
 	ln := listen(t, dev)
@@ -144,8 +141,8 @@ func TestPerSourceDefault(t *testing.T) {
 	}
 }
 
-// A14: when too many are in the handshake the oldest gives way, so that those who
-// only hold places cannot keep others out.
+// A14: if too many connections are in the handshake, the oldest is closed, so that idle ones cannot
+// keep others out.
 func TestA14OldestHandshake(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{MaxHandshakes: 20, HandshakeTimeout: time.Hour})
 	ln := listen(t, dev)
@@ -182,7 +179,7 @@ func TestA14OldestHandshake(t *testing.T) {
 	}
 }
 
-// A14: a handshake of a byte now and then is over when its time is.
+// A14: a handshake that sends a byte now and then ends after HandshakeTimeout.
 func TestA14Trickle(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 200 * time.Millisecond})
 	ln := listen(t, dev)
@@ -199,7 +196,7 @@ func TestA14Trickle(t *testing.T) {
 	}
 }
 
-// A14: half-open connections cost little, and nothing when their time is over.
+// A14: half-open connections cost little memory, and none after HandshakeTimeout.
 func TestA14HalfOpen(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs memory of its own")
@@ -215,7 +212,7 @@ func TestA14HalfOpen(t *testing.T) {
 	for i := range conns {
 		conns[i] = dialFrom(t, "127.0.0.1", ln.Addr())
 	}
-	each := (heap() - before) / int64(n) // with the client's own end of it
+	each := (heap() - before) / int64(n) // both ends
 	t.Logf("%d bytes for each of %d half-open connections", each, n)
 	if each > 8<<10+2<<10 {
 		t.Errorf("%d bytes for each half-open connection, want at most 8 KiB, and 2 for the test's end", each)

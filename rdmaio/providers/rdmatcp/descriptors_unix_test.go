@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// descriptors is how many files this process may have open, after asking for as
-// many as there can be.
+// descriptors returns the number of files that this process may open, after it has raised the limit
+// as far as possible.
 func descriptors() int {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
@@ -23,7 +23,7 @@ func descriptors() int {
 	return int(min(uint64(r.Cur), 1<<20))
 }
 
-// processorTime is what this process has used.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A listener that closes while the system still holds connections for it resets
-// them, and the dialer may see that in connect: nobody listened then either.
+// A listener that closes resets connections that it has not accepted. If the dialer sees that in
+// connect, there was no listener either.
 func TestDialRefused(t *testing.T) {
 	for _, tc := range []struct {
 		errno   syscall.Errno

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// exhausted is a listener of a process that is out of file descriptors for a while.
+// exhausted is a listener of a process that has no free file descriptors for a while.
 type exhausted struct {
 	net.Listener
-	left int // errors to come
+	left int // errors still to return
 }
 
 func (l *exhausted) Accept() (net.Conn, error) {
@@ -26,7 +26,7 @@ func (l *exhausted) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// lines is a log.
+// lines collects log lines.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -38,7 +38,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// A listener that cannot accept says so, no more often than LogRate, counts it, and goes on when it can.
+// A listener that cannot accept logs that at most at LogRate, counts it, and continues when it can.
 func TestAcceptErrors(t *testing.T) {
 	const errs, rate = 6, 2
 	log := new(lines)

@@ -21,7 +21,7 @@ import (
 // fewFiles makes the test binary a server with few file descriptors.
 const fewFiles = "RDMATCP_FEW_FILES"
 
-// A server that runs out of file descriptors counts that, and serves again when it has some.
+// A server without free file descriptors counts the errors, and accepts again when it has some.
 func TestOutOfFiles(t *testing.T) {
 	if os.Getenv(fewFiles) != "" {
 		serveWithFewFiles(t)
@@ -61,7 +61,7 @@ func TestOutOfFiles(t *testing.T) {
 	}
 	addr := said("address")
 	var conns []net.Conn
-	for range 100 { // they say nothing, so the server keeps them for its HandshakeTimeout
+	for range 100 { // they send nothing, so the server keeps them for its HandshakeTimeout
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -110,5 +110,5 @@ func serveWithFewFiles(t *testing.T) {
 	if err := req.Reject(nil); err != nil {
 		t.Error(err)
 	}
-	_, _ = io.ReadAll(os.Stdin) // closing the device would cut the answer
+	_, _ = io.ReadAll(os.Stdin) // closing the device at once would lose the answer
 }

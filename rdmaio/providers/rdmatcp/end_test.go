@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Whoever disconnects, while both sides are sending all they can, the other is
-// told that it was on purpose: of short messages nearly always, of long ones if
-// none was cut. A machine with much else to do may be too slow for a polite end.
+// One side disconnects while both send as much as they can. The other learns that the end was
+// orderly: nearly always with short messages, and with long ones if none was cut off. On a busy
+// machine the goodbye may come too late.
 func TestGoodbyeUnderLoad(t *testing.T) {
 	const rounds = 10
 	for _, size := range []int{100, 200 << 10} {
@@ -52,8 +52,8 @@ func TestGoodbyeUnderLoad(t *testing.T) {
 	}
 }
 
-// Requests that nobody took are refused when the listener closes, and those
-// beyond the backlog at once.
+// Connection requests that wait are refused when the listener closes. Those beyond the backlog are
+// refused at once.
 func TestBacklog(t *testing.T) {
 	server, client := device(t, &rdmatcp.Config{Backlog: 1}), device(t, nil)
 	ln, err := server.Listen(context.Background(), local)
@@ -79,8 +79,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// A14: a connection that asked for the largest depth and then rests costs at most
-// 64 KiB, what is posted not counted, when it has sent and received something.
+// A14: an idle connection with the largest depth, which has sent and received something, costs at
+// most 64 KiB besides its posted requests.
 func TestIdleMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs memory of its own")

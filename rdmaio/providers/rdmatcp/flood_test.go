@@ -23,10 +23,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The attacks of RFC 5042 §6.4 on resources, A15 to A20, and the limits that
-// answer them, each one below, at and above. A13 and A14 are in crowd_test.go.
+// The attacks of RFC 5042 §6.4 on resources, A15 to A20, and the limits against them, each tested
+// below, at and above its value. A13 and A14 are in crowd_test.go.
 
-// listen listens until the end of the test.
+// listen returns a listener that is closed at the end of the test.
 func listen(t *testing.T, dev *rdmatcp.Device) verbs.Listener {
 	t.Helper()
 	ln, err := dev.Listen(context.Background(), local)
@@ -48,14 +48,14 @@ func dialFrom(t *testing.T, ip, addr string) net.Conn {
 	return conn
 }
 
-// closes reports whether the other end closes the stream soon.
+// closes reports whether the other end closes the stream within a time.
 func closes(conn net.Conn, soon time.Duration) bool {
 	conn.SetReadDeadline(time.Now().Add(soon))
 	n, err := conn.Read(make([]byte, 1))
 	return n == 0 && !isTimeout(err)
 }
 
-// heap is what is in use, stacks included, after a collection.
+// heap returns the memory in use after a garbage collection, stacks included.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -64,8 +64,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// A15: Sends beyond what Receives are posted for end their connection, and a
-// neighbour on the device goes on.
+// A15: a Send without a Receive ends its connection, and another connection of the device
+// continues.
 func TestA15SendsBeyondReceives(t *testing.T) {
 	dev := device(t, rawConfig())
 	neighbour, nv := attack(t, dev, true)
@@ -92,10 +92,9 @@ func TestA15SendsBeyondReceives(t *testing.T) {
 	v.none()
 }
 
-// A15: a neighbour has at least 80 % of its calls a second while others flood
-// their connections with one-byte Sends, lose them and come back. Slices of both
-// kinds alternate; a machine on which those without flood differ by as much says
-// nothing.
+// A15: a connection keeps at least 80 % of its calls a second while others flood theirs with
+// one-byte Sends, lose them and connect again. Periods with and without the flood alternate. The
+// result does not count on a machine where those without the flood differ by as much.
 func TestA15Neighbour(t *testing.T) {
 	slices, slice := 12, 80*time.Millisecond
 	if testing.Short() || raceDetector {
@@ -164,9 +163,8 @@ func TestA15Neighbour(t *testing.T) {
 	}
 }
 
-// A16: messages that begin and do not end: two open ones a connection, whatever
-// the peer sends; their time and memory are bounded; so is the time of one that
-// goes on with nothing in it.
+// A16: messages that begin and do not end. A connection has at most two, whatever the peer sends.
+// Their time and memory are limited, and so is the time of one that continues with empty segments.
 func TestA16OpenMessages(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs memory of its own")
@@ -259,7 +257,7 @@ func TestA16EmptySegments(t *testing.T) {
 	v.fails(verbs.StatusError{Status: verbs.StatusRetryExceeded})
 }
 
-// A17: a queue pair whose completions would not fit is refused, whatever the sizes.
+// A17: a queue pair whose completions would not fit is refused, for all sizes.
 func TestA17CompletionRoom(t *testing.T) {
 	dev := device(t, nil)
 	pd, err := dev.AllocPD()
@@ -292,8 +290,8 @@ func TestA17CompletionRoom(t *testing.T) {
 	}
 }
 
-// A18, A20: Reads whose answers nobody takes, and Sends that nobody takes, cost
-// their entries and no more; whoever posts does not wait.
+// A18, A20: Reads whose responses the peer does not take, and Sends that it does not take, cost
+// their entries only. Posts do not wait.
 func TestA18A20NothingTaken(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs memory of its own")
@@ -322,8 +320,8 @@ func TestA18A20NothingTaken(t *testing.T) {
 	}
 }
 
-// A19: nonsense costs a connection and one answer at most, and about as much work
-// as sense; log lines are counted instead of written.
+// A19: invalid input costs its connection, at most one answer, and about as much work as valid
+// input. Log lines above the rate are counted, not written.
 func TestA19Nonsense(t *testing.T) {
 	n := 300
 	if raceDetector {
@@ -346,7 +344,7 @@ func TestA19Nonsense(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	// The least of some runs: the machine may have other things to do.
+	// The smallest of some runs: the machine may be busy.
 	const rounds = 3
 	good, bad := time.Hour, time.Hour
 	start := time.Now()
@@ -373,7 +371,7 @@ type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A connection that is over holds no buffers, while its queue pair is not closed.
+// A connection that has ended holds no buffers, even if its queue pair is not closed.
 func TestNothingKeptAtTheEnd(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs memory of its own")
@@ -420,8 +418,8 @@ func TestNothingKeptAtTheEnd(t *testing.T) {
 	pd.Close()
 }
 
-// A12: the page on limits and threats has every attack, those too that are not a
-// provider's to answer, and every limit with its name.
+// A12: docs/rdmatcp.md has every attack, also those that a provider does not defend against, and
+// the name of every limit.
 func TestThreatPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/rdmatcp.md")
 	if err != nil {

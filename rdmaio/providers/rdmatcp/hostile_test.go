@@ -23,8 +23,8 @@ func header(t segment.Type, flags int, number uint32) segment.Header {
 	return segment.Header{Type: t, Begin: flags&b_ != 0, End: flags&e_ != 0, Number: number}
 }
 
-// Every rule of the format, broken over a socket: the rule is named, nothing of
-// the bad segment is seen, and a neighbour on the device does not notice.
+// A peer breaks every rule of the format over a socket. The error names the rule, nothing of the
+// bad segment is delivered, and another connection of the device is not affected.
 func TestEveryRule(t *testing.T) {
 	dev := device(t, rawConfig())
 	neighbour, nv := attack(t, dev, true)
@@ -93,7 +93,7 @@ func TestEveryRule(t *testing.T) {
 		{"offset wraps", seq(write(b_|e_, math.MaxUint32-3, 5, 5, 0)), segment.OffsetWraps},
 		{"write too long", seq(write(b_, 0, 4, 6, 0), write(e_, 4, 4, 6, 0)), segment.PayloadTooLong},
 		{"write too short", seq(write(b_, 0, 4, 9, 0), write(e_, 4, 4, 9, 0)), segment.PayloadTooShort},
-		{"response to nobody", func(p *peer) []byte {
+		{"response without request", func(p *peer) []byte {
 			return p.part(header(segment.ReadResponse, b_|e_, 5), nil, []byte("1234"))
 		}, segment.NoReadOutstanding},
 		{"ends inside a header", func(p *peer) []byte { return p.whole(segment.Header{}, nil, nil)[:20] }, io.ErrUnexpectedEOF},
@@ -121,7 +121,7 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// Responses that break a rule, for Reads of ours.
+// Responses to our Reads that break a rule.
 func TestResponseRules(t *testing.T) {
 	dev := device(t, rawConfig())
 	for _, tc := range []struct {
@@ -146,7 +146,7 @@ func TestResponseRules(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, v := attack(t, dev, true)
-			p.put(segment.Header{Type: segment.Write}, nil, nil) // tells the Connection ID
+			p.put(segment.Header{Type: segment.Write}, nil, nil) // it has the Connection ID
 			v.poison()
 			read := verbs.SendWR{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: v.mr, Length: 100}}, RKey: 7, RemoteAddr: 11}
 			v.send(t, []verbs.SendWR{read, read})
@@ -168,8 +168,8 @@ func TestResponseRules(t *testing.T) {
 	}
 }
 
-// R9; RFC 5042 §6.2.1, §6.3.1: a range is inside the region to the byte, or
-// nothing moves, whatever segments it comes in.
+// R9; RFC 5042 §6.2.1, §6.3.1: a range that is not entirely inside the region moves no byte, in
+// whatever segments it comes.
 func TestBounds(t *testing.T) {
 	dev := device(t, rawConfig())
 	_, other := attack(t, dev, true)
@@ -222,7 +222,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// R8, R290, R301: keys that are not the peer's to use.
+// R8, R290, R301: keys that the peer may not use.
 func TestKeys(t *testing.T) {
 	dev := device(t, rawConfig())
 	_, other := attack(t, dev, true)
@@ -257,8 +257,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// RFC 5042 §5.1: no single flipped bit gets through, and a short segment with
-// one leaves no byte behind.
+// RFC 5042 §5.1: every single flipped bit is detected, and a short segment with one changes no
+// memory.
 func TestEveryBit(t *testing.T) {
 	dev := device(t, rawConfig())
 	for i := range 32 + 6 + 2 + 4 {
@@ -280,7 +280,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// A long segment is placed while its CRC runs; it is still not reported.
+// A long segment is placed while its CRC is computed. It is not reported if the CRC is wrong.
 func TestLongBadCRC(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	v.recv(t, sideBytes, 1)
@@ -293,7 +293,7 @@ func TestLongBadCRC(t *testing.T) {
 	}
 }
 
-// R3: what a Receive is for.
+// R3: a Send without a Receive, or with one that is too short, ends the connection.
 func TestReceives(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -336,7 +336,7 @@ func TestReceives(t *testing.T) {
 	}
 }
 
-// A Send may come a little before its Receive.
+// A Send may arrive a little before its Receive is posted.
 func TestLateReceive(t *testing.T) {
 	cfg := rawConfig()
 	cfg.ReceiveTimeout = patience
@@ -350,8 +350,8 @@ func TestLateReceive(t *testing.T) {
 	}
 }
 
-// RFC 5042 §6.4.3.3: one Read more than agreed ends it, and the memory for those
-// agreed is a list of their headers.
+// RFC 5042 §6.4.3.3: one Read more than negotiated ends the connection. The others cost a list of
+// their headers.
 func TestReadDepth(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	ask := func(n int) (b []byte) {
@@ -360,7 +360,7 @@ func TestReadDepth(t *testing.T) {
 		}
 		return b
 	}
-	p.write(ask(16)) // nothing is read: the socket takes some of the answers
+	p.write(ask(16)) // the peer reads nothing: the sockets buffer some of the responses
 	time.Sleep(50 * time.Millisecond)
 	if v.qp.State() != verbs.StateConnected {
 		t.Fatalf("16 Reads: %v", v.qp.Err())

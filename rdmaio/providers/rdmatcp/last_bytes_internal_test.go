@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// The last report is a message of its own: it can begin behind a whole message only, never inside an open one or
-// behind half of a segment, and it has the number of a message that was not begun.
-func TestFarewell(t *testing.T) {
+// The report is a message of its own. It begins after a whole message only, neither inside an open
+// one nor after a part of a segment, and has the number of a message that was not begun.
+func TestLastBytes(t *testing.T) {
 	rest := []byte("what the socket did not take")
 	said := report{reason: reasonFormat, number: 7}
 	for name, tt := range map[string]struct {

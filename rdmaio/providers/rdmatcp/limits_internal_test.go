@@ -47,7 +47,7 @@ func TestSource(t *testing.T) {
 		{"2001:db8:1:2:3:4:5:6", false, "2001:db8:1:2::"},
 		{"2001:db8:1:2::7", false, "2001:db8:1:2::"},
 		{"2001:db8:1:3::7", false, "2001:db8:1:3::"},
-		{"192.0.2.1", false, "invalid IP"}, // where the listener is
+		{"192.0.2.1", false, "invalid IP"}, // the listener's address
 		{"192.0.2.1", true, "192.0.2.1"},
 	} {
 		if got := source(here, &net.TCPAddr{IP: net.ParseIP(tc.ip)}, tc.own); got.String() != tc.want {

@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A peer that begins and does not go on costs its connection, not more.
+// A peer that begins a segment or message and does not continue loses its connection.
 func TestStalls(t *testing.T) {
 	const short, long = 30 * time.Millisecond, time.Hour
 	for _, tc := range []struct {
@@ -55,8 +55,8 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// A connection that only rests is left alone. A machine that is busy may take longer for a message than is allowed: so what
-// fails has to fail with longer times too.
+// An idle connection is not ended. A busy machine may take longer for a message than a limit
+// allows, so a failure only counts if it also occurs with longer limits.
 func TestIdle(t *testing.T) {
 	for limit := 200 * time.Millisecond; ; limit *= 4 {
 		err := idle(t, limit)
@@ -70,7 +70,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// idle has messages go both ways, with pauses that are longer than any of them may take.
+// idle sends messages in both directions, with pauses longer than any limit.
 func idle(t *testing.T, limit time.Duration) error {
 	cfg := rawConfig()
 	cfg.SegmentTimeout, cfg.MessageTimeout, cfg.SendTimeout = limit, limit, limit
@@ -96,8 +96,7 @@ func idle(t *testing.T, limit time.Duration) error {
 	return v.qp.Err()
 }
 
-// A20: a peer that reads nothing, neither our messages nor the answers to its
-// Reads.
+// A20: a peer that reads neither our messages nor the responses to its Reads.
 func TestNeverReads(t *testing.T) {
 	for name, script := range map[string]func(p *peer, v *victim){
 		"answers": func(p *peer, v *victim) {
@@ -134,8 +133,8 @@ func TestNeverReads(t *testing.T) {
 	}
 }
 
-// A5, R290: Invalidate does not wait for a peer that has stopped in the middle, in
-// either direction, and the bytes are the caller's when it returns.
+// A5, R290: Invalidate does not wait for a peer that has stopped inside a segment, in either
+// direction. The bytes belong to the caller when it returns.
 func TestInvalidateDoesNotWait(t *testing.T) {
 	t.Run("half a Write", func(t *testing.T) {
 		p, v := attack(t, device(t, rawConfig()), true)
@@ -223,9 +222,8 @@ func TestInvalidateDoesNotWait(t *testing.T) {
 	})
 }
 
-// quick checks that something ends without error and without the peer's help: what
-// waits for a peer waits for twice as long at least, SegmentTimeout. A busy machine
-// can take a second or two.
+// quick checks that a call returns without error, and without waiting for the peer: that would take
+// at least twice as long, SegmentTimeout. A busy machine can take a second or two.
 func quick(t *testing.T, f func() error) {
 	t.Helper()
 	start := time.Now()
@@ -237,8 +235,8 @@ func quick(t *testing.T, f func() error) {
 	}
 }
 
-// A14: who connects and says nothing, or too little, or nonsense, is gone after
-// the time for it, and holds up nobody.
+// A14: a connection that sends nothing, too little or invalid bytes is closed after
+// HandshakeTimeout at the latest, and does not delay others.
 func TestHandshakeLimits(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{HandshakeTimeout: 200 * time.Millisecond, MaxHandshakes: 20})
 	ln, err := dev.Listen(context.Background(), local)
@@ -262,7 +260,7 @@ func TestHandshakeLimits(t *testing.T) {
 		"long":              (&peer{t: t}).whole(segment.Header{Type: segment.Write}, hello(1, 1, nil), make([]byte, 3000)),
 		"CRC":               append(append([]byte(nil), good[:len(good)-1]...), good[len(good)-1]^1),
 	}
-	tried := int64(0) // -run may leave out some
+	tried := int64(0) // -run may skip some
 	for name, b := range bad {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", ln.Addr())
@@ -293,7 +291,7 @@ func TestHandshakeLimits(t *testing.T) {
 	for _, conn := range silent {
 		(&peer{t: t, conn: conn}).ended()
 	}
-	// A busy machine may be late even with a hello that is there at once.
+	// A busy machine may be too slow even for a hello that arrives at once.
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
@@ -318,7 +316,8 @@ func TestHandshakeLimits(t *testing.T) {
 	}
 }
 
-// Who says a right hello and is gone before the answer has cost a queue pair: it is counted, and in the log.
+// A client that sends a correct hello and resets the connection before the answer costs a queue
+// pair. It is counted and logged.
 func TestGivenUpHandshake(t *testing.T) {
 	var log bytes.Buffer
 	dev := device(t, &rdmatcp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -341,7 +340,7 @@ func TestGivenUpHandshake(t *testing.T) {
 	}
 	conn.(*net.TCPConn).SetLinger(0) // reset
 	conn.Close()
-	time.Sleep(20 * time.Millisecond) // until it is there
+	time.Sleep(20 * time.Millisecond) // until the reset has arrived
 	if _, err := req.Accept(ctx, newSide(t, dev).qp, nil); !errors.Is(err, verbs.ErrPeerDisconnected) {
 		t.Fatalf("accept: %v", err)
 	}
@@ -353,7 +352,7 @@ func TestGivenUpHandshake(t *testing.T) {
 	}
 }
 
-// What speaks something else is quoted, so that who dialed it sees what it is.
+// The error quotes the first bytes of a peer that speaks another protocol.
 func TestDialSomethingElse(t *testing.T) {
 	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n", "\x15\x03\x01\x00\x02\x02\x46"} {
 		ln, err := net.Listen("tcp", local)
@@ -378,8 +377,7 @@ func TestDialSomethingElse(t *testing.T) {
 	}
 }
 
-// turnedAway waits for a device to have counted n connections that it refused, and
-// gives the count.
+// turnedAway waits until a device has refused n connections, and returns the count.
 func turnedAway(dev *rdmatcp.Device, n int64) (got int64) {
 	for limit := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if got = dev.Stats().Refused; got >= n || time.Now().After(limit) {
@@ -388,7 +386,7 @@ func turnedAway(dev *rdmatcp.Device, n int64) (got int64) {
 	}
 }
 
-// A13: no more connections than the device is told to have.
+// A13: a device has at most MaxConnections connections.
 func TestMaxConnections(t *testing.T) {
 	cfg := rawConfig()
 	cfg.MaxConnections = 2
@@ -408,8 +406,8 @@ func TestMaxConnections(t *testing.T) {
 	(&peer{t: t, conn: conn}).ended()
 }
 
-// Both ends write and read at once, with more than their windows hold, and
-// with short messages in between. Each byte has one use.
+// Both ends Write and Read at once, more than their windows, with short messages in between. Each
+// byte is used once.
 func TestBothFull(t *testing.T) {
 	c, s := newPair(t)
 	limit := time.AfterFunc(30*time.Second, func() { panic("deadlock") })
@@ -418,9 +416,9 @@ func TestBothFull(t *testing.T) {
 		rounds = 60
 		n      = 300 << 10
 		source = 0
-		sink   = n // of our Reads
+		sink   = n // target of our Reads
 		target = 2 * n
-		out    = 3 * n // of short messages
+		out    = 3 * n // source of short messages
 		in     = 3*n + 1000
 	)
 	var wg sync.WaitGroup
@@ -446,11 +444,11 @@ func TestBothFull(t *testing.T) {
 	wg.Wait()
 }
 
-// Whoever gives up before or while a hello is awaited does not wait for the time
-// of a handshake.
+// AcceptConn returns when its context ends, before or while it waits for the hello, and not only
+// after HandshakeTimeout.
 func TestAcceptConnGivesUp(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{HandshakeTimeout: time.Hour, Rand: slowReader{rand.Reader}})
-	for range 10 { // between cancel and the first deadline there is a number to make
+	for range 10 { // slowReader gives the cancel time to come before the first deadline
 		a, b := tcpPair(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
@@ -471,7 +469,7 @@ func TestAcceptConnGivesUp(t *testing.T) {
 	}
 }
 
-// slowReader takes its time.
+// slowReader delays each read.
 type slowReader struct{ io.Reader }
 
 func (r slowReader) Read(b []byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// loneQP makes a queue pair without a connection, and a region of its domain.
+// loneQP returns a queue pair without a connection, and a region of its domain.
 func loneQP(t *testing.T) (*queuePair, verbs.MemoryRegion) {
 	t.Helper()
 	dev, err := Open(nil)
@@ -40,9 +40,9 @@ func loneQP(t *testing.T) (*queuePair, verbs.MemoryRegion) {
 	return qp.(*queuePair), mr
 }
 
-// A peer has as many unanswered Reads as were agreed, and not one more (RFC 5042 §6.4.3.3). Those that are in a write
-// count as answered.
-func TestReadsAgreed(t *testing.T) {
+// A peer can have as many outstanding Reads as negotiated, and not one more (RFC 5042 §6.4.3.3).
+// Those whose responses are in a batch do not count.
+func TestReadsNegotiated(t *testing.T) {
 	const agreed = 2
 	for _, tt := range []struct {
 		unanswered, written int
@@ -69,7 +69,7 @@ func TestReadsAgreed(t *testing.T) {
 	}
 }
 
-// A LocalInvalidate takes its turn: a Write in the batch, not yet written, still needs its region.
+// A LocalInvalidate waits for a Write in the batch, which still needs its region.
 func TestLocalInvalidateWaitsForWrite(t *testing.T) {
 	q, mr := loneQP(t)
 	q.mu.Lock()

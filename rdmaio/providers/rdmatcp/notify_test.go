@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// taker takes all completions at each notification, and tells how many it found.
-// It posts as many Receives again, if it is to.
+// taker polls all completions at each notification, and reports their number. If again is set, it
+// posts as many Receives.
 type taker struct {
 	*side
 	again bool
@@ -34,17 +34,17 @@ func (l *taker) receive(n int) {
 	}
 }
 
-// What the reader has before it when it reads it notifies of at once, up to a
-// limit; but it does not hold back what others wait for while it waits itself.
+// The reader notifies once for all the input at hand, up to a limit. It does not hold back
+// notifications while it waits.
 func TestNotifiesTogether(t *testing.T) {
 	const most = 64
 	for _, tc := range []struct {
 		name           string
 		sends, posted  int
-		atMost, atOnce int // notifications, and what one of them finds
+		atMost, atOnce int // notifications, and completions found by one of them
 	}{
 		{"some", 40, 40, 8, 40},
-		{"more than are held back", 200, 200, 40, 2 * most}, // by the first; and a second that waits
+		{"more than are held back", 200, 200, 40, 2 * most}, // by the first and a second one
 		{"each for the Receive of the one before", 20, 1, 20, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -79,14 +79,14 @@ func TestNotifiesTogether(t *testing.T) {
 	}
 }
 
-// So it is with the answers to Reads as long as there is more to read: where the
-// stream stops in the next one, what came before is told.
+// The same holds for responses to Reads while there is input at hand. If the stream stops within a
+// response, those before it are notified.
 func TestNotifiesBeforeItWaits(t *testing.T) {
-	const size = 10 * rdmatcp.StageLimit // six are more than is held back
+	const size = 10 * rdmatcp.StageLimit // six of them exceed the limit
 	for _, tc := range []struct {
 		name  string
 		reads int
-		held  int // bytes of the last answer that come later
+		held  int // bytes of the last response that come later
 		first int // completions until then
 	}{
 		{"no header", 2, size + 28, 1},

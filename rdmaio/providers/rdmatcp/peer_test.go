@@ -17,7 +17,7 @@ import (
 
 const patience = 5 * time.Second
 
-// peer is a scripted client on a bare socket.
+// peer is a scripted client on a plain socket.
 type peer struct {
 	t      testing.TB
 	conn   net.Conn
@@ -25,13 +25,13 @@ type peer struct {
 	number uint32
 }
 
-// victim is a side that such a peer is connected to.
+// victim is the side that a peer is connected to.
 type victim struct {
 	*side
 	t testing.TB
 }
 
-// device opens a device and closes it after everything else.
+// device opens a device, which is closed after all its objects.
 func device(t testing.TB, cfg *rdmatcp.Config) *rdmatcp.Device {
 	t.Helper()
 	d := open(t, cfg)
@@ -47,8 +47,7 @@ func rawConfig() *rdmatcp.Config {
 	return &rdmatcp.Config{Raw: &rdmatcp.RawConfig{}, ReceiveTimeout: 20 * time.Millisecond}
 }
 
-// attack connects a scripted peer to a device, in raw mode or with the hello
-// of the profile.
+// attack connects a scripted peer to a device, without the profile or with its hello.
 func attack(t testing.TB, dev *rdmatcp.Device, raw bool) (*peer, *victim) {
 	t.Helper()
 	return attackSide(t, newSide(t, dev), raw)
@@ -89,7 +88,7 @@ func attackSide(t testing.TB, s *side, raw bool) (*peer, *victim) {
 	return p, v
 }
 
-// hello is the control data of the profile's first message.
+// hello returns the control data of the profile's first message.
 func hello(resources, depth byte, private []byte) []byte {
 	b := []byte{'r', 'p', 'd', '1', 1, 0, byte(len(private) >> 8), byte(len(private)), 1, 0, 0, 0, 0, resources, 0, depth}
 	b = append(b, private...)
@@ -98,13 +97,13 @@ func hello(resources, depth byte, private []byte) []byte {
 
 func (p *peer) hello(control []byte) { p.put(segment.Header{Type: segment.Write}, control, nil) }
 
-// next numbers a message.
+// next returns the number of the next message.
 func (p *peer) next() uint32 {
 	p.number++
 	return p.number - 1
 }
 
-// whole makes a message of one segment.
+// whole returns a message of one segment.
 func (p *peer) whole(h segment.Header, control, payload []byte) []byte {
 	h.Begin, h.End, h.Number = true, true, p.next()
 	if h.Type == segment.Write {
@@ -113,7 +112,7 @@ func (p *peer) whole(h segment.Header, control, payload []byte) []byte {
 	return p.part(h, control, payload)
 }
 
-// part makes a segment, with the header's own B, E and number.
+// part returns a segment, with the header's own B, E and number.
 func (p *peer) part(h segment.Header, control, payload []byte) []byte {
 	p.t.Helper()
 	h.ConnID = p.id
@@ -130,7 +129,7 @@ func (p *peer) put(h segment.Header, control, payload []byte) {
 	p.write(p.whole(h, control, payload))
 }
 
-// write sends bytes; that the victim hangs up meanwhile is no error.
+// write sends bytes. The victim may close the connection meanwhile.
 func (p *peer) write(b []byte) {
 	p.conn.SetWriteDeadline(time.Now().Add(patience))
 	p.conn.Write(b)
@@ -159,7 +158,7 @@ func (p *peer) get() (h segment.Header, control, payload []byte) {
 	return h, control, payload
 }
 
-// ended checks that the stream ends, after what left bytes of it it still has.
+// ended checks that the stream ends after left further bytes.
 func (p *peer) ended() (rest []byte) {
 	p.t.Helper()
 	p.conn.SetReadDeadline(time.Now().Add(patience))
@@ -215,7 +214,7 @@ func (v *victim) next() verbs.WC {
 	}
 }
 
-// none checks that nothing completed.
+// none checks that no request has completed.
 func (v *victim) none() {
 	v.t.Helper()
 	var wc [1]verbs.WC
@@ -224,13 +223,13 @@ func (v *victim) none() {
 	}
 }
 
-// poison fills the victim's memory; poisoned reports whether it is untouched.
-// Not byte by byte: the race detector would watch each.
+// poison fills the victim's memory, and poisoned reports whether it is unchanged. Neither works
+// byte by byte: the race detector would check each access.
 func (v *victim) poison() { copy(v.mr.Bytes(), bytes.Repeat([]byte{0xa5}, sideBytes)) }
 
 func (v *victim) poisoned() bool { return bytes.Count(v.mr.Bytes(), []byte{0xa5}) == sideBytes }
 
-// reseal makes the CRC of a segment right again.
+// reseal corrects the CRC of a segment.
 func reseal(b []byte) []byte {
 	end := len(b) - segment.TrailerSize
 	crc.Put(b[end:], crc.Checksum(b[:end]))

@@ -25,7 +25,7 @@ func open(t testing.TB, cfg *rdmatcp.Config) *rdmatcp.Device {
 	return d
 }
 
-// remove takes a device of this package away.
+// remove removes a device of this package.
 func remove(d verbs.Device) { d.(*rdmatcp.Device).Remove() }
 
 func TestAcceptance(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAcceptance(t *testing.T) {
 	})
 }
 
-// One device talking to itself is no special case.
+// A device can connect to itself.
 func TestAcceptanceLoopback(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		d := open(t, nil)

@@ -9,8 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// R289: when Redirect returns in the middle of a segment that the peer writes slowly, no byte of the rest goes to the old memory.
-// The rest goes to the new memory, however often it is exchanged, and the connection stands.
+// R289: Redirect returns in the middle of a segment that the peer writes slowly. No byte of the
+// rest is placed in the old memory. The rest is placed in the new memory, however often it is
+// replaced, and the connection continues.
 func TestRedirectWithinSegment(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	old := v.mr.Bytes()
@@ -23,7 +24,7 @@ func TestRedirectWithinSegment(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // the reader waits for the rest
 		next := make([]byte, len(old))
 		quick(t, func() error { return v.mr.(verbs.Redirector).Redirect(next) })
-		copy(old, bytes.Repeat([]byte{0xa5}, len(old))) // it is its owner's again
+		copy(old, bytes.Repeat([]byte{0xa5}, len(old))) // it belongs to its owner again
 		n := min(step, len(b))
 		p.write(b[:n])
 		if b = b[n:]; len(b) == 0 {

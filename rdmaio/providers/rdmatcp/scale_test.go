@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// 10,000 connections that rest and 1,000 that do not, on one machine, client and
-// server in processes of their own since each connection is a descriptor in both.
+// 10,000 idle connections and 1,000 active ones on one machine. Client and server are separate
+// processes, because a connection needs a file descriptor in each.
 
 // scaleEnv makes this test program the client: see scaleClient.
 const scaleEnv = "RDMATCP_SCALE_CLIENT"
@@ -27,12 +27,12 @@ const (
 	scaleIdle = 10_000
 	scaleBusy = 1_000
 	scaleSize = 128
-	scaleRest = 500 // descriptors for all else
+	scaleRest = 500 // descriptors for other uses
 	idleLimit = 64 << 10
 )
 
-// crowd is one end of many connections that exchange calls, on one device, one
-// domain and one queue.
+// crowd is one end of many connections that exchange calls, with one device, one domain and one
+// completion queue.
 type crowd struct {
 	dev  *rdmatcp.Device
 	pd   verbs.ProtectionDomain
@@ -58,7 +58,7 @@ func newCrowd(dev *rdmatcp.Device, most int) (c *crowd, err error) {
 	return c, err
 }
 
-// add makes a queue pair with a Receive posted.
+// add creates a queue pair with a posted Receive.
 func (c *crowd) add() (verbs.QueuePair, error) {
 	q, err := c.pd.CreateQP(verbs.QPConfig{SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: 2, MaxRecvWR: 2})
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *crowd) send(q verbs.QueuePair) error {
 	return err
 }
 
-// poll answers what comes as long as more says so, and counts it. It returns when
-// nothing came for a while, or as many were not answered as were outstanding.
+// poll answers messages while more returns true, and counts them. It returns if none has arrived
+// for a while, or if as many were not answered as are outstanding.
 func (c *crowd) poll(outstanding int, atMost time.Duration, more func() bool) (got int, err error) {
 	for armed := false; outstanding != 0; {
 		n, err := c.cq.Poll(c.wcs[:])
@@ -204,7 +204,7 @@ func TestManyConnections(t *testing.T) {
 	child.tell("connect idle")
 	accept(resting, idle)
 	serve(resting, done)
-	client := child.expect("connected") // each has had a call
+	client := child.expect("connected") // after a call on each connection
 	time.Sleep(300 * time.Millisecond)
 	each := (heap() - before) / int64(idle)
 	t.Logf("a resting connection: %d bytes at the server, %d at the client, %.2f goroutines", each, client, float64(runtime.NumGoroutine()-goroutines)/float64(idle))
@@ -215,7 +215,7 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("%d goroutines for %d connections", n, idle)
 	}
 
-	// The machine may do other things too: the best of some.
+	// The best of some runs: the machine may be busy.
 	crowded := 0
 	for range 4 {
 		if crowded = max(crowded, child.rate()); crowded > alone*2/3 {
@@ -266,7 +266,7 @@ func startScaleClient(t *testing.T, addr string, idle, busy int) *scaleChild {
 	c := &scaleChild{t, cmd.Process, in, bufio.NewScanner(out)}
 	t.Cleanup(func() {
 		in.Close()
-		if t.Failed() { // it may be waiting for something that does not come
+		if t.Failed() { // the child may wait for a line that does not come
 			cmd.Process.Kill()
 		}
 		defer c.within(time.Minute)()
@@ -277,8 +277,7 @@ func startScaleClient(t *testing.T, addr string, idle, busy int) *scaleChild {
 	return c
 }
 
-// within makes the process tell where it stands, and end, if the answer is not
-// called in time.
+// within ends the process with its stacks, unless the function that it returns is called in time.
 func (c *scaleChild) within(limit time.Duration) (done func() bool) {
 	return time.AfterFunc(limit, func() {
 		if c.process.Signal(syscall.SIGQUIT) != nil {
@@ -303,7 +302,7 @@ func (c *scaleChild) expect(what string) (n int) {
 	return n
 }
 
-// rate lets the busy connections work for a second.
+// rate returns the number of calls of the active connections in a second.
 func (c *scaleChild) rate() int {
 	c.t.Helper()
 	c.tell("work")

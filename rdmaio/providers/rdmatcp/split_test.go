@@ -2,8 +2,7 @@ package rdmatcp
 
 import "testing"
 
-// A message is split evenly, into no more segments than it needs, and only its
-// last one may need padding.
+// A message is split evenly into as few segments as possible. Only the last one may need padding.
 func TestPerSegment(t *testing.T) {
 	const most = 65492
 	for _, tc := range []struct{ total, per, segments int }{

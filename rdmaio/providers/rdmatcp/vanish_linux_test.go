@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// userTimeout is TCP_USER_TIMEOUT, which package syscall does not have.
+// userTimeout is TCP_USER_TIMEOUT, which package syscall lacks.
 const userTimeout = 0x12
 
 // vanishes waits for the end of a connection whose peer no longer answers, and checks its reason.
@@ -39,20 +39,21 @@ func (v *victim) vanishes() {
 	}
 }
 
-// namespace is a network of its own, in which functions can run.
+// namespace is a network namespace, in which functions can run.
 type namespace struct {
 	path string // of its file
 	run  chan func()
 }
 
-// newNamespace makes a network namespace. The test is skipped where the process may not.
+// newNamespace creates a network namespace. It skips the test if the process may not do that.
 func newNamespace(t *testing.T) *namespace {
 	t.Helper()
 	witness.Program(t, "ip")
 	n := &namespace{run: make(chan func())}
 	made := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread, and with it the namespace, ends with the goroutine
+		// Never unlocked: the thread and its namespace end with the goroutine.
+		runtime.LockOSThread()
 		made <- syscall.Unshare(syscall.CLONE_NEWNET)
 		for f := range n.run {
 			f()
@@ -66,7 +67,7 @@ func newNamespace(t *testing.T) *namespace {
 	return n
 }
 
-// do runs f in the namespace: sockets that it makes are there for good.
+// do runs f in the namespace. Sockets that it creates stay there.
 func (n *namespace) do(f func()) {
 	done := make(chan struct{})
 	n.run <- func() { defer close(done); f() }
@@ -88,9 +89,9 @@ func (n *namespace) ip(t *testing.T, args string) {
 	}
 }
 
-// A peer that loses its network is noticed by both ends: by a client with a message on its way, and
-// by a server that waits for the next one (RFC 8166 §4.1: a lost connection has to be seen to be
-// made again; R272).
+// Both ends detect that the network between them is lost: a client with unacknowledged data, and a
+// server that waits for a message (RFC 8166 §4.1: a lost connection must be detected to be
+// established again; R272).
 func TestPeerVanishes(t *testing.T) {
 	near, far := newNamespace(t), newNamespace(t)
 	near.ip(t, "link add near type veth peer name far")
@@ -136,7 +137,8 @@ func TestPeerVanishes(t *testing.T) {
 	s.vanishes()
 }
 
-// A peer that takes nothing is given up after PeerTimeout, which the system counts; without it the connection stands.
+// A peer that takes no data is given up after PeerTimeout, which the system measures. If
+// PeerTimeout is negative, the connection continues.
 func TestPeerTimeout(t *testing.T) {
 	silent := func(timeout time.Duration) *victim {
 		cfg := rawConfig()
@@ -155,7 +157,7 @@ func TestPeerTimeout(t *testing.T) {
 	}
 }
 
-// Both ends of all streams that TCP carries have the limits.
+// Both ends of every stream over TCP have the limits.
 func TestPeerTimeoutOptions(t *testing.T) {
 	for _, tt := range []struct {
 		timeout time.Duration
@@ -184,7 +186,7 @@ func TestPeerTimeoutOptions(t *testing.T) {
 	}
 }
 
-// tcpOptions describes what tells the system when to give a peer up.
+// tcpOptions describes the socket options that make the system give up a peer.
 func tcpOptions(t *testing.T, c *net.TCPConn) string {
 	t.Helper()
 	raw, err := c.SyscallConn()

@@ -10,7 +10,7 @@ var recv = func(n uint32) wc { return wc{verbs.WCRecv, n} }
 
 var read = func(n uint32) wc { return wc{verbs.WCRDMARead, n} }
 
-// What a receiver must take. §: of draft-williams-rdmatcp-00.
+// Segments that a receiver must accept. Sections are those of draft-williams-rdmatcp-00.
 func TestVectorsAccepted(t *testing.T) { runVectors(t, accepted) }
 
 var accepted = []vector{
@@ -254,7 +254,7 @@ var accepted = []vector{
 		answer: []string{"01 0f 0020 | CID | 00000012 | ffff 00 00 | 00000000 | a5*8 | CRC"},
 	},
 	{
-		name: "Read of what was written before it",
+		name: "Read of bytes written before it",
 		wire: []string{
 			"01 0d 0023 | CID | 00000012 | 0000 00 00 | KEY | 00000020 | 00000003 | 'new' 00 | CRC",
 			"01 0e 0020 | CID | 00000013 | 0000 00 00 | KEY | 0000001f | 00000005 | CRC",
@@ -295,7 +295,7 @@ var accepted = []vector{
 		wire:   []string{"01 0e 0020 | CID | 00000012 | 0000 00 00 | KEY | 00000000 | 00000004 | CRC"},
 		answer: []string{"01 0f 001c | CID | 00000012 | ffff 00 00 | 00000000 | a5a5a5a5 | CRC"},
 	},
-	// §3.1, as an answer to a Read of the device.
+	// §3.1, as the response to a Read of the device.
 	{
 		name: "answer in one segment", reads: []int{8},
 		wire: []string{"01 0f 0020 | CID | R0 | ffff 00 00 | 00000000 | 8081828384858687 | CRC"},
@@ -332,8 +332,7 @@ var accepted = []vector{
 		},
 		wcs: []wc{read(1), read(40_008)}, memory: []placed{{readAt, "'a'"}, {readAt + readEach, "71*29984 72*10024"}},
 	},
-	// §4: between the groups segments interleave, and numbers of one group may
-	// be in use in the other.
+	// §4: segments of the two groups interleave, and both may use the same numbers.
 	{
 		name: "answer between the segments of a Write and a Send", reads: []int{4}, recvs: []int{8},
 		wire: []string{

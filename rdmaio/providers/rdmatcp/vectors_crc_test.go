@@ -11,12 +11,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// §3.4 CRC-32: one reading of "exactly that used for the ethernet CRC" is taken
-// and all others are refused. The segments are
+// §3.4 CRC-32: one reading of "exactly that used for the ethernet CRC" is accepted, and all others
+// are refused. The segments are
 //
 //	01 0c 001d | CID | 00000010 | 0000 00 00 | 00000000 | 'crc32' | 000000
 //
-// with what somebody might put behind it, and others with an honest mistake.
+// with the CRCs of other readings, and segments with likely mistakes.
 func TestVectorsCRC(t *testing.T) {
 	const text = "01 0c 001d | CID | 00000010 | 0000 00 00 | 00000000 | 'crc32' | 000000 "
 	p := vectorPeer{t: t}
@@ -52,7 +52,8 @@ func TestVectorsCRC(t *testing.T) {
 		all = append(all, vector{name: name, recvs: []int{8}, wire: []string{text + field}, refused: segment.BadCRC, says: "§3.4 CRC-32"})
 	}
 	all = append(all, []vector{
-		{name: "reference, Write", refused: segment.BadCRC, wire: []string{ // of nothing, then the CRC of another offset
+		// A Write of no bytes, with the CRC of another offset.
+		{name: "reference, Write", refused: segment.BadCRC, wire: []string{
 			"01 0d 0020 | CID | 00000010 | 0000 00 00 | 00000000 | 00000000 | 00000000 | CRC",
 			"01 0d 0022 | CID | 00000011 | 0000 00 00 | KEY | 00001000 | 00000002 | 'no' 0000 | 177be853",
 		}},
@@ -82,7 +83,8 @@ func TestVectorsCRC(t *testing.T) {
 			"01 0f 001c | CID | R0 | ffff 00 00 | 00000000 | 'evil' | 12345678",
 		}},
 		{name: "of a long Send, not delivered", recvs: []int{0x8000}, refused: segment.BadCRC, wire: []string{
-			"01 0c 7018 | CID | 00000010 | 0000 00 00 | 00000000 | a5*28672 | 12345678", // the place is undefined: a5 says nothing
+			// The content of the target is undefined; a5 hides whether it was changed.
+			"01 0c 7018 | CID | 00000010 | 0000 00 00 | 00000000 | a5*28672 | 12345678",
 		}},
 	}...)
 	runVectors(t, all)
@@ -95,7 +97,7 @@ func flip(p *vectorPeer, at int, text string) string {
 	return hex.EncodeToString(b)
 }
 
-// divideFrom is divide with another start and no complement at the end.
+// divideFrom is divide with another initial register, and without the final complement.
 func divideFrom(r uint32, b []byte, polynomial uint32) uint32 {
 	for _, v := range b {
 		r ^= uint32(v)
@@ -118,8 +120,7 @@ func forward(b []byte) uint32 {
 	return r
 }
 
-// The segments that are worked out by hand in the doc of this format, the check
-// value, and the remainder over a segment with its CRC.
+// The segments of docs/rdmatcp.md, the check value, and the remainder of a segment with its CRC.
 func TestKnownCRCs(t *testing.T) {
 	for _, tc := range []struct {
 		of   string
@@ -141,7 +142,8 @@ func TestKnownCRCs(t *testing.T) {
 		if own := divide(b, rdmaPolynomial); own != crc.Checksum(b) {
 			t.Errorf("%s: divided bit by bit %08x, package crc has %08x", tc.of, own, crc.Checksum(b))
 		}
-		if left := crc.Checksum(append(b, field[:]...)); left != ^uint32(0x46af6449) { // of the register, before its complement
+		// The constant is the register before its complement.
+		if left := crc.Checksum(append(b, field[:]...)); left != ^uint32(0x46af6449) {
 			t.Errorf("%s: CRC over segment and CRC is %08x", tc.of, left)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// What a receiver must refuse: the error names the rule, the connection ends,
-// nothing of the bad segment is placed, delivered or answered.
+// Segments that a receiver must refuse. The error names the rule, the connection ends, and nothing
+// of the bad segment is placed, delivered or answered.
 func TestVectorsRefused(t *testing.T) { runVectors(t, refused) }
 
-// manyReads asks for all of the target so often that no socket holds the
-// answers, 17 of which may not be open at a time.
+// manyReads reads the whole target so often that the sockets cannot buffer the responses, of which
+// at most 16 may be outstanding.
 func manyReads() (wire []string) {
 	for i := range 40 {
 		wire = append(wire, fmt.Sprintf("01 0e 0020 | CID | %08x | ffff 00 00 | KEY | 00000000 | 00040000 | CRC", i))
@@ -185,7 +185,7 @@ var refused = []vector{
 	{name: "Read over 2^32", refused: segment.OffsetWraps, wire: []string{
 		"01 0e 0020 | CID | 00000010 | 0000 00 00 | KEY | 00000002 | ffffffff | CRC",
 	}},
-	// RFC 5042 §6: rights and bounds of the whole range, before a byte is placed.
+	// RFC 5042 §6: rights and bounds are checked for the whole range, before a byte is placed.
 	{name: "Write over the end of the region", says: "range is not within the region (RFC 5042 §6", wire: []string{
 		"01 09 0022 | CID | 00000010 | 0000 00 00 | KEY | 0003fffd | 00000004 | 'ev' 0000 | CRC",
 	}},
@@ -219,7 +219,7 @@ var refused = []vector{
 		"01 0c 001c | CID | 00000010 | 0000 00 00 | 00000000 | 'evil' | CRC",
 	}},
 	// Read_Responses.
-	{name: "answer to nobody", refused: segment.NoReadOutstanding, says: "§3.4 Message Number", wire: []string{
+	{name: "response without request", refused: segment.NoReadOutstanding, says: "§3.4 Message Number", wire: []string{
 		"01 0f 001c | CID | 00000010 | ffff 00 00 | 00000000 | 'evil' | CRC",
 	}},
 	{name: "answer to the second Read first", reads: []int{4, 4}, refused: segment.WrongReadNumber, says: "§4", wire: []string{
@@ -249,7 +249,7 @@ var refused = []vector{
 	{name: "answer without B", reads: []int{4}, refused: segment.MissingBegin, wire: []string{
 		"01 07 001c | CID | R0 | ffff 00 00 | 00000000 | 'evil' | CRC",
 	}},
-	// §5: where the stream may end.
+	// §5: the positions at which the stream may end.
 	{name: "end inside a header", fin: true, recvs: []int{8}, refused: io.ErrUnexpectedEOF, wire: []string{
 		"01 0c 001c | CID | 00000010 | 0000 00",
 	}},
@@ -260,7 +260,7 @@ var refused = []vector{
 		"01 08 001c | CID | 00000010 | 0000 00 00 | 00000000 | 'data' | CRC",
 	}, memory: []placed{{recvAt, "'data'"}}},
 	{name: "end before an answer", fin: true, reads: []int{4}, refused: io.ErrUnexpectedEOF},
-	// Two faults: the one that is checked first.
+	// Of two faults, the one that is checked first is reported.
 	{name: "version and length", refused: segment.BadVersion, wire: []string{
 		"02 0c 0000 | CID | 00000010 | 0000 00 00 | 00000000 | CRC",
 	}},

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What a device sends, byte by byte, to a peer that shares no code with it: after
-// the first number, which is random, all of it follows from the draft and from
-// what was posted. Long messages are split evenly, and their payload is 0xa5.
+// The bytes that a device sends, compared by a peer that shares no code with it. The first message
+// number is random; everything else follows from the draft and the posted requests. Long messages
+// are split evenly, and their payload is 0xa5.
 func TestVectorsSent(t *testing.T) {
 	p, v := newVector(t, device(t, rawConfig()), &vector{})
 	p.write([][]byte{p.assemble("01 0d 0020 | CID | 000000ff | ffff 00 00 | 00000000 | 00000000 | 00000000 | CRC")}, false)
@@ -21,7 +21,7 @@ func TestVectorsSent(t *testing.T) {
 		name string
 		wr   verbs.SendWR
 		n    int
-		want []string // NUMB stands for the number of the message
+		want []string // NUMB means the number of the message
 	}{
 		{"Send of nothing", verbs.SendWR{Opcode: verbs.Send}, 0, []string{
 			"01 0c 0018 | CID | NUMB | 0000 00 00 | 00000000 | CRC",
@@ -65,7 +65,7 @@ func TestVectorsSent(t *testing.T) {
 	}
 }
 
-// short is the beginning and the end of a segment.
+// short returns the start and the end of a segment.
 func short(b []byte) string {
 	if len(b) <= 80 {
 		return hex.EncodeToString(b)

@@ -16,43 +16,43 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Vectors: segments written down byte by byte from the draft, sent over a socket
-// by a peer that shares no code with this package, and what a device is seen to
-// do with them. Nothing below uses package segment or crc.
+// Vectors: segments written byte by byte from the draft, which a peer sends over a socket, and
+// the device's reaction. The peer shares no code with this package: nothing below uses package
+// segment or crc.
 //
-// A segment is a text of hexadecimal bytes; blanks and | mean nothing. Besides
+// A segment is a text of hexadecimal bytes. Blanks and | are ignored. There are also
 //
 //	'text'   its bytes
 //	b*n      byte b, n times
 //	CID      the Connection ID, 0123456789abcdef
 //	KEY      the key of the target, a region with all remote rights
-//	RO WO LO keys of regions that may be read, written, neither
+//	RO WO LO keys of regions with the right to read, to write, with neither
 //	R0 R1    numbers of the Read_Requests that the device sent
 //	CRC      the CRC of all before it in this segment
 
-// Where things are in the device's memory, all of it 0xa5 before.
+// Addresses in the device's memory, which is filled with 0xa5 before.
 const (
 	targetBytes = 0x40000 // KEY, RO, WO and LO are this range
 	recvAt      = 0x80000 // the first Receive
 	recvEach    = 0x18000 // from one Receive to the next
-	readAt      = 0x60000 // sink of the first Read
+	readAt      = 0x60000 // target of the first Read
 	readEach    = 0x10000
 )
 
-// A vector is what comes in, and what comes of it.
+// A vector is the input of a device, and the reaction to it.
 type vector struct {
 	name  string
 	recvs []int    // sizes of the Receives that are posted
-	reads []int    // sizes of the Reads that the device has begun
-	wire  []string // what the peer sends
-	fin   bool     // and then ends its stream
+	reads []int    // sizes of the Reads that the device has sent
+	wire  []string // segments of the peer
+	fin   bool     // the peer then closes its direction of the stream
 
 	wcs    []wc     // completions, Reads and Receives in their own order
-	memory []placed // what is not 0xa5 afterwards
-	answer []string // what comes back
-	noisy  bool     // and something more
+	memory []placed // bytes that are not 0xa5 afterwards
+	answer []string // segments that come back
+	noisy  bool     // others may follow
 
-	refused error // why the connection ended; nil: it stands
+	refused error // the reason why the connection ended; nil if it continues
 	says    string
 }
 
@@ -66,14 +66,14 @@ type placed struct {
 	what string
 }
 
-// vectorPeer is the other end.
+// vectorPeer is the scripted peer.
 type vectorPeer struct {
 	t    *testing.T
 	conn net.Conn
 	keys map[string]uint32
 }
 
-// assemble makes the bytes of one segment.
+// assemble returns the bytes of one segment.
 func (p *vectorPeer) assemble(text string) (b []byte) {
 	p.t.Helper()
 	for text = strings.TrimLeft(text, " |"); text != ""; text = strings.TrimLeft(text, " |") {
@@ -111,11 +111,11 @@ func (p *vectorPeer) assemble(text string) (b []byte) {
 	return b
 }
 
-// rdmaPolynomial is 0xDB710641 with its bits the other way round.
+// rdmaPolynomial is 0xDB710641 with its bits in reverse order.
 const rdmaPolynomial = 0x82608edb
 
-// divide is the remainder of a division bit by bit, each octet's least
-// significant bit first: the first 32 bits complemented, and the remainder too.
+// divide returns the remainder of a division bit by bit, each octet's least significant bit first.
+// The first 32 bits and the remainder are complemented.
 func divide(b []byte, polynomial uint32) uint32 {
 	r := ^uint32(0)
 	for _, v := range b {
@@ -148,8 +148,8 @@ func (p *vectorPeer) next() []byte {
 	return b
 }
 
-// newVector connects a bare socket to a device without profile, and brings both
-// to where the vector begins.
+// newVector connects a plain socket to a device without the profile, and brings both to the state
+// in which the vector begins.
 func newVector(t *testing.T, dev *rdmatcp.Device, tc *vector) (*vectorPeer, *victim) {
 	t.Helper()
 	a, v := attack(t, dev, true)
@@ -174,7 +174,7 @@ func newVector(t *testing.T, dev *rdmatcp.Device, tc *vector) (*vectorPeer, *vic
 	if len(tc.reads) == 0 {
 		return p, v
 	}
-	// A server may send when it knows the Connection ID: after an empty Write.
+	// A server can send when it knows the Connection ID: after an empty Write.
 	p.write([][]byte{p.assemble("01 0d 0020 | CID | 000000ff | ffff 00 00 | 00000000 | 00000000 | 00000000 | CRC")}, false)
 	for i, n := range tc.reads {
 		v.send(t, []verbs.SendWR{{
@@ -193,8 +193,8 @@ func newVector(t *testing.T, dev *rdmatcp.Device, tc *vector) (*vectorPeer, *vic
 	return p, v
 }
 
-// write sends segments in one write, or byte by byte. The device may have hung
-// up meanwhile.
+// write sends segments in one write, or byte by byte. The device may close the connection
+// meanwhile.
 func (p *vectorPeer) write(segments [][]byte, slowly bool) {
 	b := bytes.Join(segments, nil)
 	p.conn.SetWriteDeadline(time.Now().Add(patience))
@@ -249,7 +249,7 @@ func (tc *vector) run(t *testing.T, dev *rdmatcp.Device, slowly bool) {
 	for _, m := range tc.memory {
 		copy(want[m.at:], p.assemble(m.what))
 	}
-	if got := v.mr.Bytes(); !bytes.Equal(got, want) { // not byte by byte: the race detector would watch each
+	if got := v.mr.Bytes(); !bytes.Equal(got, want) { // fast under the race detector
 		for i, b := range got {
 			if b != want[i] {
 				t.Fatalf("byte %#x of the memory is %02x, want %02x", i, b, want[i])
@@ -258,8 +258,8 @@ func (tc *vector) run(t *testing.T, dev *rdmatcp.Device, slowly bool) {
 	}
 }
 
-// stands checks that all that came was taken, and that the connection ends in
-// order when the peer ends it.
+// stands checks that all input was accepted, and that the connection ends in order when the peer
+// closes it.
 func (tc *vector) stands(p *vectorPeer, v *victim) {
 	p.t.Helper()
 	p.conn.(*net.TCPConn).CloseWrite()
@@ -280,12 +280,12 @@ func (tc *vector) stands(p *vectorPeer, v *victim) {
 	tc.silent(p)
 }
 
-// ended checks that nothing else succeeded and nothing came back.
+// ended checks that no other request has succeeded and nothing was sent back.
 func (tc *vector) ended(p *vectorPeer, v *victim) {
 	p.t.Helper()
 	for range len(tc.recvs) + len(tc.reads) - len(tc.wcs) {
 		if got := v.next(); got.Status == verbs.StatusSuccess {
-			p.t.Errorf("completion %+v of what was refused", got)
+			p.t.Errorf("completion %+v of a refused message", got)
 		}
 	}
 	v.none()

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// region registers n bytes that count up from first.
+// region registers n bytes with the values first, first+1 and so on.
 func region(t *testing.T, pd *Domain, first byte, n int) *Region {
 	t.Helper()
 	b := make([]byte, n)
@@ -25,8 +25,7 @@ func region(t *testing.T, pd *Domain, first byte, n int) *Region {
 	return mr.(*Region)
 }
 
-// The pieces of a part of a list are that part of all its bytes, whatever the
-// elements and the part.
+// The pieces of a part of a list are that part of its bytes, for all elements and parts.
 func TestPieces(t *testing.T) {
 	pd := newDomain(t)
 	a, b := region(t, pd, 0, 10), region(t, pd, 100, 10)
@@ -67,8 +66,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// A pin is for the registration that was checked, and all of a list or nothing
-// is pinned.
+// A pin succeeds only for the registration that was checked. A list is pinned as a whole or not at
+// all.
 func TestPinEndsWithRegistration(t *testing.T) {
 	pd := newDomain(t)
 	a, b := region(t, pd, 0, 10), region(t, pd, 0, 10)
@@ -133,7 +132,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// Limits of a device are what a user asks for, within what there is.
+// The limits of a device are those that a user wishes, within the device's own.
 func TestLower(t *testing.T) {
 	has := verbs.DeviceAttributes{
 		Name: "soft0", MaxSendWR: 8, MaxRecvWR: 8, MaxSendSGE: 4, MaxRecvSGE: 4, MaxReadSGE: 4, MaxCQE: 16,
@@ -168,8 +167,8 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// A pin never outlasts the Invalidate of its registration, nor begins after it,
-// whoever comes between; with the race detector this is about the bytes too.
+// A pin neither lasts beyond the Invalidate of its registration nor begins after it, whatever other
+// goroutines do. The race detector checks the same of the bytes.
 func TestPinsEnd(t *testing.T) {
 	type registered struct {
 		Element
@@ -223,7 +222,7 @@ func TestPinsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		current.Load().over.Store(true)
-		buf[7]++ // the owner's
+		buf[7]++ // the owner's access
 		if err := mr.Reregister(buf, verbs.AccessLocalWrite); err != nil {
 			t.Fatal(err)
 		}

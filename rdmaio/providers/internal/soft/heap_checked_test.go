@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// panics runs f and gives the text of its panic.
+// panics runs f and returns the text of its panic.
 func panics(f func()) (text string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -19,8 +19,8 @@ func panics(f func()) (text string) {
 	return ""
 }
 
-// Step 3 finds a byte written before or behind a buffer, and a late one in it,
-// and tells who allocated it.
+// Step 3 finds a write before or behind a buffer, and one to it after Free. It reports the stack
+// that allocated the buffer.
 func TestStep3(t *testing.T) {
 	const size = 100
 	for _, tc := range []struct {
@@ -41,7 +41,7 @@ func TestStep3(t *testing.T) {
 			pd := newDomain(t)
 			b := alloc(t, pd, size)
 			block := pd.heap.blocks[&b[0]]
-			write := func() { // though step 5 forbids it
+			write := func() { // although step 5 would report it
 				allow(block.whole)
 				block.whole[block.at+tc.off]++
 			}
@@ -66,7 +66,7 @@ func TestStep3(t *testing.T) {
 	}
 }
 
-// What is set aside is bounded, and checked on its way out.
+// The freed memory that is kept is bounded, and is checked when it is dropped.
 func TestStep3Bound(t *testing.T) {
 	pd := newDomain(t)
 	first := alloc(t, pd, 1000)

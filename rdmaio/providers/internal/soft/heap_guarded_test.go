@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// faults reports whether f touches what cannot be touched.
+// faults reports whether f accesses inaccessible memory.
 func faults(f func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -21,7 +21,7 @@ func faults(f func()) (fault bool) {
 
 var sink byte
 
-// Step 4: a use before, behind or after faults where it happens, reads too.
+// Step 4: an access before or behind a buffer, or after Free, faults at once, reads too.
 func TestStep4(t *testing.T) {
 	pd := newDomain(t)
 	b := alloc(t, pd, 4096-align)
@@ -46,7 +46,7 @@ func TestStep4(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What alignment leaves between buffer and page is filled and checked.
+	// The bytes between buffer and page, because of alignment, are poisoned and checked.
 	pd = newDomain(t)
 	b = alloc(t, pd, 10)
 	block = pd.heap.blocks[&b[0]]

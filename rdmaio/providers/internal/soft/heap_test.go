@@ -24,7 +24,7 @@ func alloc(t *testing.T, pd *Domain, size int) []byte {
 	return b
 }
 
-// Memory of every size is zero, aligned, and all there is; in every build.
+// Memory of every size is zeroed, aligned and usable as a whole, in every build.
 func TestAlloc(t *testing.T) {
 	pd := newDomain(t)
 	var bufs [][]byte
@@ -51,7 +51,7 @@ func TestAlloc(t *testing.T) {
 	}
 }
 
-// Without a right a peer can use no byte, whatever the build: step 0.
+// Step 0: without a right a peer can access no byte, in every build.
 func TestRemoteRefusals(t *testing.T) {
 	pd := newDomain(t)
 	other, err := pd.dev.AllocPD()

@@ -10,8 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What holds up the close of a device is named with the stack that made it, and
-// nothing else is.
+// The error of Device.Close has the stacks that created the objects left, and no others.
 func TestLedger(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()

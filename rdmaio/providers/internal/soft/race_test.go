@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Step 1: the race detector sees an application that uses bytes while they are
-// the peer's, because registered memory is Go heap and no lock covers a copy. It
-// does not see one that waits for the end of the registration.
+// Step 1: the race detector reports an application that accesses bytes while the peer may, because
+// registered memory is Go heap and copies hold no lock. It reports nothing if the application waits
+// for the end of the registration.
 func TestStep1(t *testing.T) {
 	const chosen = "SOFT_RACE_FAULT"
 	if what := os.Getenv(chosen); what != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// newDevice opens books whose keys depend on seed only.
+// newDevice returns a device whose keys depend on seed only.
 func newDevice(t *testing.T, seed byte) *Device {
 	t.Helper()
 	d, err := New(Config{
@@ -30,8 +30,8 @@ func register(t *testing.T, pd *Domain, access verbs.Access) *Region {
 	return mr.(*Region)
 }
 
-// R301: after 2^32 registrations the keys begin again, and a region that has
-// lived all the time keeps its own for itself.
+// R301: after 2^32 registrations the keys begin again. A region that still exists keeps its key,
+// which no other region gets.
 func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
@@ -54,14 +54,14 @@ func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
 	}
 }
 
-// interrupter is an owner that does something when it is to let go of memory.
+// interrupter is an owner whose Interrupt calls the function.
 type interrupter func()
 
 func (h interrupter) Interrupt() { h() }
 func (interrupter) Removed()     {}
 
-// Invalidate waits for the users of the registration that it ended, not for
-// those of the next one, which another goroutine may have begun meanwhile.
+// Invalidate waits for the pins of the registration that it has ended, not for those of the next
+// one, which another goroutine may have made meanwhile.
 func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// The assembly for the other processor, where an emulator is installed.
+// The assembly for arm64, on other processors, if an emulator is installed.
 func TestUnderARM64(t *testing.T) {
 	switch {
 	case runtime.GOARCH == "arm64" || runtime.GOOS != "linux":

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkUpdate times every way beside the two of hash/crc32, in turns, so
-// that a disturbance meets all of them. It reports GB/s of each, medians of
-// b.N rounds, and Update's speed as a multiple of hash/crc32's.
+// BenchmarkUpdate measures every variant and the two generators of hash/crc32 in turns, so that
+// a disturbance affects all of them. It reports the GB/s of each, medians of b.N rounds, and the
+// speed of Update as a multiple of that of hash/crc32.
 func BenchmarkUpdate(b *testing.B) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	ways := append(variants(),

@@ -20,9 +20,8 @@ func TestPoly(t *testing.T) {
 	}
 }
 
-// The segments of one small connection: Send, Write, Read_Request and
-// Read_Response, each with its CRC as the last four octets. They were worked
-// out by hand and by another program.
+// The segments of a small connection: Send, Write, Read_Request and Read_Response, each with its
+// CRC as the last four octets. They were computed by hand and by another program.
 var segments = []struct{ name, hex string }{
 	{"Send", "010c0025 0123456789abcdef 00000010 00000000 00000000 48656c6c6f2c2052444d412121 000000 18c563e0"},
 	{"Write", "010d0026 0123456789abcdef 00000011 00000000 cafe0001 00001000 00000006 deadbeef0102 0000 177be853"},
@@ -70,8 +69,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The register values that other descriptions of this CRC state: what is left
-// after a segment and its CRC, in both orders of its bits.
+// The register values that other descriptions of this CRC give: those after a segment and its
+// CRC, in both orders of the bits.
 func TestResidue(t *testing.T) {
 	if got := ^uint32(Residue); got != 0x46af6449 || reverse32(got) != 0x9226f562 {
 		t.Errorf("register %#08x, reversed %#08x", got, reverse32(got))

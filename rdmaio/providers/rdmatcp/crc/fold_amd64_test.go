@@ -2,7 +2,7 @@
 
 package crc
 
-// folds returns the ways of this processor, which take the register itself.
+// folds returns the variants of this processor, which work on the register itself.
 func folds() []variant {
 	if !canFold {
 		return nil

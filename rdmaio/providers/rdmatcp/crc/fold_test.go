@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Polynomials up to x^63 on paper, bit k the coefficient of x^k; g leaves x^32 out.
+// Polynomials up to x^63, not reflected: bit k is the coefficient of x^k. g omits x^32.
 
 // power returns x^n mod G.
 func power(n int, g uint32) uint32 {
@@ -17,7 +17,7 @@ func power(n int, g uint32) uint32 {
 	return r
 }
 
-// multiplier returns what a 64-bit register is multiplied by to move it m bits on.
+// multiplier returns the factor that folds a 64-bit register m bits further.
 func multiplier(m int, g uint32) uint64 {
 	return uint64(reverse32(power(m-32, g))) << 1
 }
@@ -32,8 +32,8 @@ func quotient(g uint32) uint64 {
 	return q
 }
 
-// reverse32 puts the coefficient of x^31 into bit 0. Inlined with a constant,
-// what it returns compares wrongly in Go 1.26.8 for arm64.
+// reverse32 puts the coefficient of x^31 into bit 0. It must not be inlined: with a constant, Go
+// 1.26.8 for arm64 compares its result wrongly.
 //
 //go:noinline
 func reverse32(p uint32) uint32 { return bits.Reverse32(p) }

@@ -2,7 +2,7 @@ package crc
 
 import "math/bits"
 
-// bitwise is the CRC as the document defines it, and nothing cleverer.
+// bitwise returns the CRC, computed as the document defines it.
 func bitwise(p []byte) uint32 { return bitwiseUpdate(0, p) }
 
 // bitwiseUpdate divides by IEEE 802.3 §3.2.9 a to e with the generator of
@@ -11,7 +11,7 @@ func bitwise(p []byte) uint32 { return bitwiseUpdate(0, p) }
 func bitwiseUpdate(crc uint32, p []byte) uint32 {
 	const generator = 1<<31 | 1<<30 | 1<<28 | 1<<27 | 1<<25 | 1<<24 | 1<<22 |
 		1<<21 | 1<<20 | 1<<16 | 1<<10 | 1<<9 | 1<<6 | 1
-	// At the start this is ones: the same as to complement the first 32 bits
+	// At the start this is all ones, which has the effect of complementing the first 32 bits
 	// of the message.
 	remainder := ^bits.Reverse32(crc)
 	for _, octet := range p {

@@ -11,8 +11,8 @@ type variant struct {
 	update func(crc uint32, p []byte) uint32
 }
 
-// variants returns Update and each of the ways between which it chooses, as
-// far as this processor has them.
+// variants returns Update and the variants that it chooses from, as far as this processor has
+// them.
 func variants() []variant {
 	all := []variant{
 		{"Update", Update},
@@ -30,8 +30,8 @@ func variants() []variant {
 	return all
 }
 
-// Every length up to 600 at every alignment to 32, so that all combinations of
-// loops and tails are met, and some longer ones.
+// Every length up to 600 at every alignment up to 32, for all combinations of loops and tails,
+// and some longer ones.
 func TestLengthsAndAlignments(t *testing.T) {
 	for _, v := range variants() {
 		t.Logf("with %s", v.name)
@@ -79,8 +79,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// A CRC finds every error of one bit, wherever it is: no octet is left out or
-// taken twice.
+// A CRC detects every error of one bit: no octet is omitted or used twice.
 func TestEveryBit(t *testing.T) {
 	b := random(4, 1024+37)
 	for _, v := range variants() {

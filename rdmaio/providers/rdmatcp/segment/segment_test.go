@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
 const connID = 0x0123456789abcdef
 
-// unhex reads bytes in groups, as one works them out by hand.
+// unhex reads hexadecimal bytes in groups.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.NewReplacer(" ", "", "|", "").Replace(s))
@@ -34,8 +34,7 @@ type vector struct {
 	control, payload string
 }
 
-// One segment of each type, and the corners, with CRCs from a bit-by-bit
-// division.
+// One segment of each type, and extreme ones, with CRCs from a division bit by bit.
 var vectors = []vector{
 	{
 		"send", "01 0c 0025 | 0123456789abcdef | 00000010 | 0000 00 00 | 00000000 | 48656c6c6f2c2052444d412121 | 000000 | 18c563e0",
@@ -82,7 +81,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Every field survives, at its largest, with control data and each padding.
+// Every field is read as it was written, at its largest, with control data and each padding.
 func TestRoundTrip(t *testing.T) {
 	for _, typ := range []Type{Send, Write, ReadResponse} {
 		for _, words := range []int{0, 1, 255} {
@@ -126,7 +125,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// Every prefix of a segment is Truncated, and never anything else.
+// Every prefix of a segment is refused as Truncated.
 func TestTruncated(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(t, v.wire)
@@ -139,8 +138,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// RFC 5042 §5.1: no single bit can change unseen. Those of the fields a
-// decoder must believe first may break another rule.
+// RFC 5042 §5.1: every flipped bit is detected. Bits of the fields that a decoder checks before
+// the CRC may break another rule.
 func TestEveryBit(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(t, v.wire)
@@ -148,7 +147,7 @@ func TestEveryBit(t *testing.T) {
 			wire[bit/8] ^= 1 << (bit % 8)
 			var h Header
 			if _, _, _, err := Open(wire, &h); err == nil {
-				t.Errorf("%s: bit %d of byte %d flipped, and nobody noticed", v.name, bit%8, bit/8)
+				t.Errorf("%s: bit %d of byte %d flipped, and not detected", v.name, bit%8, bit/8)
 			} else if bit/8 >= 4 && bit/8 != 19 && !errors.Is(err, BadCRC) {
 				t.Errorf("%s: bit %d of byte %d flipped: %v, want %v", v.name, bit%8, bit/8, err, BadCRC)
 			}
@@ -183,7 +182,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// What must be taken although it looks odd.
+// Unusual segments that must be accepted.
 func TestDecodeAccepts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wire string
@@ -244,8 +243,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// FuzzOpen: no input panics; what is accepted is what Append makes, apart from
-// the bytes that a receiver ignores.
+// FuzzOpen reads arbitrary input without a panic. Append returns the same bytes for an accepted
+// segment, except for those that a receiver ignores.
 func FuzzOpen(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(unhex(f, v.wire))

@@ -7,7 +7,7 @@ import (
 	. "github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 )
 
-// seg makes a header with n bytes of payload. flags are any of "B", "E", "BE".
+// seg returns a header with n bytes of payload. flags is "", "B", "E" or "BE".
 func seg(t Type, flags string, number uint32, n int, more ...func(*Header)) Header {
 	h := Header{Type: t, ConnID: connID, Number: number}
 	for _, c := range flags {
@@ -71,7 +71,7 @@ func TestStream(t *testing.T) {
 		{name: "response", read: &Read{3, 8}, segs: []Header{seg(ReadResponse, "BE", 3, 8)}},
 		{name: "response of nothing", read: &Read{3, 0}, segs: []Header{seg(ReadResponse, "BE", 3, 0)}},
 		{name: "response with any order", read: &Read{3, 8}, segs: []Header{seg(ReadResponse, "BE", 3, 8, func(h *Header) { h.Order = 5 })}},
-		{name: "response to nobody", segs: []Header{seg(ReadResponse, "BE", 3, 8)}, want: NoReadOutstanding},
+		{name: "response without request", segs: []Header{seg(ReadResponse, "BE", 3, 8)}, want: NoReadOutstanding},
 		{name: "response out of order", read: &Read{3, 8}, segs: []Header{seg(ReadResponse, "BE", 4, 8)}, want: WrongReadNumber},
 		{name: "response too long", read: &Read{3, 8}, segs: []Header{seg(ReadResponse, "B", 3, 9)}, want: PayloadTooLong},
 		{name: "response too short", read: &Read{3, 8}, segs: []Header{seg(ReadResponse, "BE", 3, 7)}, want: PayloadTooShort},
@@ -105,8 +105,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Of two faults in one header the one that is checked first is named, from the
-// fields that must be believed first to those that need others.
+// Of two faults in a header the one that is checked first is reported: fields on which others
+// depend come first.
 func TestCheckOrder(t *testing.T) {
 	const (
 		version = iota
@@ -121,7 +121,7 @@ func TestCheckOrder(t *testing.T) {
 		rdmaLength
 		payload
 	)
-	// A continued Write, and how each fault is put into its header.
+	// A continued Write, and for each fault a function that puts it into the header.
 	good := seg(Write, "E", 7, 6, rdma(9, 104, 10))
 	faults := []struct {
 		at   int
@@ -166,7 +166,7 @@ func TestCheckOrder(t *testing.T) {
 			}
 		}
 	}
-	// What a new message has, and answers to Reads.
+	// Faults of new messages and of Read_Responses.
 	oldest := &Read{Number: 3, Length: 8}
 	for _, tc := range []struct {
 		h    Header
@@ -245,8 +245,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever comes, in whatever order, no panic and no state in which
-// a message has more bytes than its offsets say.
+// FuzzStream accepts arbitrary headers in any order without a panic. No message ever has more
+// bytes than its offsets say.
 func FuzzStream(f *testing.F) {
 	var all []byte
 	for _, v := range vectors {

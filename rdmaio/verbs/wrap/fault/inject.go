@@ -124,7 +124,7 @@ type Fault struct {
 	At   uint64 // the number of the occasion, from 1
 
 	// Err is the error of RefuseSend to Disconnect and of FailInvalidate, which wrap it. If
-	// nil, the default is that of the kind.
+	// nil, the kind has a default.
 	Err error
 
 	// Status is the status of FailCompletion. If StatusSuccess, the default is

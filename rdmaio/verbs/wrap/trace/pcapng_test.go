@@ -204,7 +204,8 @@ func TestCaptureAcceptance(t *testing.T) {
 		}
 		tr := trace.New(trace.Config{Sink: func(trace.Event) {}, Capture: file})
 		n := mem.New(nil)
-		d, err := n.Open("both", &verbs.DeviceAttributes{MaxMessageSize: 4 << 20}) // refused ones are written too
+		// Refused requests are written too.
+		d, err := n.Open("both", &verbs.DeviceAttributes{MaxMessageSize: 4 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
