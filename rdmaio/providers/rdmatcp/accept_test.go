@@ -331,7 +331,11 @@ func TestControlDataSent(t *testing.T) {
 	for _, n := range []int{0, 100, rdmatcp.StageLimit, segment.Write.MaxPayload(), segment.Send.MaxPayload(), 200_000} {
 		for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
 			for id := range uint64(3) {
-				wrs = append(wrs, verbs.SendWR{WRID: id, Opcode: op, SGL: v.sge(n), RKey: 7})
+				wr := verbs.SendWR{WRID: id, Opcode: op, SGL: v.sge(n), RKey: 7}
+				if op == verbs.RDMARead { // the next request is posted before the Read completes
+					wr.SGL[0].Offset = sideBytes / 2
+				}
+				wrs = append(wrs, wr)
 			}
 		}
 	}
