@@ -32,7 +32,7 @@ help: ## list the targets
 
 ##: from documents to code
 
-generate: check ## make spec/x from the documents and gen/ from spec/x; a second run changes nothing
+generate: check ## make spec/x from the documents, gen/ from spec/x, and the conformance tables; a second run changes nothing
 	@set -e; for dir in spec/x/*/; do \
 		set -- $$(basename $$dir); out=$$($(target)); \
 		echo "xdrgen gen $$1 -> $$out"; \
@@ -42,6 +42,7 @@ generate: check ## make spec/x from the documents and gen/ from spec/x; a second
 	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
+	@$(GO) run ./tools/speccheck
 
 extract: ## extract the XDR from the documents in spec/ and apply spec/errata
 	$(GO) run ./tools/extract

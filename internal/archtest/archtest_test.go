@@ -129,9 +129,9 @@ func TestLength(t *testing.T) {
 		want       string
 	}{
 		{"a.go", "", maxLines, ""},
-		{"a.go", "", maxLines + 1, "rdmaio/internal/credit/a.go: length: 601 lines, at most 600: split it by job"},
+		{"a.go", "", maxLines + 1, "rdmaio/internal/credit/a.go: length: found 601 lines, expected at most 600: split the file by topic"},
 		{"a_test.go", "", maxTestLines, ""},
-		{"a_test.go", "", maxTestLines + 1, "rdmaio/internal/credit/a_test.go: length: 901 lines, at most 900: split it by job"},
+		{"a_test.go", "", maxTestLines + 1, "rdmaio/internal/credit/a_test.go: length: found 901 lines, expected at most 900: split the file by topic"},
 		{"a_xdr.go", generatedHead, 5000, ""},
 	}
 	for _, tt := range tests {

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// CheckDocs reads the pages of the module at root, those beside go.mod and those
-// below docs, and reports links to files that do not exist, and pages and
-// decision records that the indexes of their folders do not list. Links to other
-// hosts are not followed.
+// CheckDocs reads the pages beside the go.mod at root and below docs. It reports links to files
+// that do not exist, and pages and decision records that the index of their folder does not list.
+// It does not follow links to other hosts.
 func CheckDocs(root string) ([]Finding, error) {
 	pages, err := filepath.Glob(filepath.Join(root, "*.md"))
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *checker) page(file string) error {
 		number++
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
 			if strings.Contains(m[1], ":") {
-				continue // a scheme: not ours
+				continue // a link to another host
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))); err != nil {
 				c.report(filepath.ToSlash(rel), number, "link", "%s does not exist", m[1])
@@ -68,9 +67,8 @@ func (c *checker) page(file string) error {
 	return nil
 }
 
-// index checks that the index of a folder, README.md, lists every page of a
-// pattern. The row to add is made of the page's name, and of that up to the
-// first hyphen.
+// index checks that README.md of a folder lists every page that matches a pattern. row is the
+// format of the row to add; it gets the page's name, and the name up to the first hyphen.
 func (c *checker) index(folder, pattern, row string) error {
 	files, err := filepath.Glob(filepath.Join(c.root, filepath.FromSlash(folder), pattern))
 	if err != nil || len(files) == 0 {

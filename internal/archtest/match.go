@@ -6,7 +6,7 @@ import (
 )
 
 // matches reports whether the package at name, a path from the module's root
-// ("." for the root itself), is one of those the pattern stands for.
+// ("." for the root itself), matches the pattern.
 func matches(pattern, name string) bool {
 	if pattern == "..." {
 		return true
@@ -43,8 +43,8 @@ func find(table []Row, name string) *Row {
 	return nil
 }
 
-// own returns the folder below which the package at name may import freely: the
-// one that its row names, if the row includes the packages below it. Else "".
+// own returns the folder below which the package at name may import every package: the folder of
+// its row, if the row includes the packages below it, else "".
 func (r *Row) own(name string) string {
 	prefix, below := strings.CutSuffix(r.Package, "/...")
 	if !below {
@@ -62,7 +62,7 @@ func (r *Row) allows(name, imported string) bool {
 	return anyOf(r.Imports, func(p string) bool { return matches(p, imported) })
 }
 
-// within reports whether an import path is prefix or lies below it.
+// within reports whether an import path is prefix or is below it.
 func within(prefix, imported string) bool {
 	return imported == prefix || strings.HasPrefix(imported, prefix+"/")
 }

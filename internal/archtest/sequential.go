@@ -7,7 +7,7 @@ import (
 )
 
 // Sequential reports whether the package at name, a path from the module's
-// root, starts no goroutine: its row says so, and Check holds it to that.
+// root, starts no goroutine. Its row says so, and Check verifies it.
 func Sequential(name string) bool {
 	row := find(Table(), name)
 	return row != nil && row.Sequential

@@ -1,23 +1,21 @@
 package archtest
 
-// Row says what the packages that match Package may import. Patterns are paths
+// Row lists the imports that packages may have whose path matches Package. Patterns are paths
 // from the module's root: * stands for one element, a final /... for the folder
 // and all below it, and "..." alone for everything.
 //
-// A package may always import the standard library (but see Deny). A row that
-// ends in /... also lets the packages under its folder import each other: by
-// "rdmaio/providers/*/..." a provider has packages of its own, yet cannot use
-// another provider.
+// A package may always import the standard library (but see Deny). A row that ends in /... also
+// lets the packages under its folder import each other: with "rdmaio/providers/*/..." a provider
+// can have packages of its own, but cannot import another provider.
 type Row struct {
 	Package string
 	Imports []string // packages of this module
 	Outside []string // other modules' packages, by prefix
-	Deny    []string // standard library packages that it must do without
+	Deny    []string // standard library packages that it may not import
 	Unsafe  []string // its files that may import unsafe
 
-	// Sequential packages, tests included, start no goroutine of their own, so
-	// that the race detector has nothing to find in them: the test run with it
-	// leaves them to the one without.
+	// Sequential packages, including their tests, start no goroutine, so that the race detector
+	// cannot find anything in them: the test run with it leaves them out.
 	Sequential bool
 }
 
@@ -38,14 +36,15 @@ const (
 	xsys       = "golang.org/x/sys"
 )
 
-// Table returns the rows; the first that matches a package counts.
+// Table returns the rows. The first row that matches a package applies.
 func Table() []Row {
 	diags := []string{"cmd/xdrgen/internal/diag", "cmd/xdrgen/internal/source"}
 	// A state machine does no I/O, and has no locks or goroutines of its own.
 	pure := []string{"net", "os", "sync", "syscall"}
 	return []Row{
-		// The compiler. It never imports what it generates or what that links
-		// against, so it builds with every generated file gone.
+		// The compiler. It imports neither generated code nor the packages that generated
+		// code
+		// imports, so that it builds without any generated file.
 		{Package: "cmd/xdrgen/internal/source", Sequential: true},
 		{Package: "cmd/xdrgen/internal/diag", Imports: diags[1:], Sequential: true},
 		{Package: "cmd/xdrgen/internal/ir", Imports: diags, Sequential: true},
@@ -64,14 +63,14 @@ func Table() []Row {
 		{Package: "tools/speccheck/...", Sequential: true},
 		{Package: "tools/wireshark/...", Sequential: true},
 
-		// What generated code links against, and that code.
+		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		{Package: "runtime/oncrpc/...", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/codec", "gen/*"}},
 
-		// Verbs and their providers know nothing of RPC.
+		// Verbs and their providers do not depend on RPC.
 		{Package: "rdmaio/verbs"},
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs"}},
@@ -80,8 +79,9 @@ func Table() []Row {
 		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}},
 
-		// The engine and its parts, each importing downward. Only the two codecs
-		// know a version.
+		// The engine and its parts. Each imports the ones below. Only the two codecs depend
+		// on a
+		// version.
 		{Package: "rdmaio/internal/engine", Deny: pure, Imports: []string{
 			"rdmaio/internal/header", "rdmaio/internal/header1", "rdmaio/internal/header2", "rdmaio/internal/chunk",
 			"rdmaio/internal/credit", "rdmaio/internal/mrpool", "rdmaio/verbs", "runtime/xdr",
@@ -97,14 +97,14 @@ func Table() []Row {
 		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"rdmaio", "rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
-		// The transport, to which its user passes a provider; protocols over it.
+		// The transport, which gets a provider from its user, and the protocols over it.
 		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "runtime/*", "runtime/xdr/codec"}},
 		{Package: "rdmaio/rpc", Imports: []string{"rdmaio", "runtime/*"}},
 		{Package: "rdmaio/xchar", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
 
-		// Leaves: nothing imports them, or only tests do.
+		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
 		{Package: "examples/...", Imports: []string{"..."}},
 		{Package: "test/...", Imports: []string{"..."}},
