@@ -190,7 +190,7 @@ func (r *Request) plan(m *Message) error {
 	}
 	n := m.size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
 	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Load().Send {
-		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: with a reply chunk or without; R99
+		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return nil
 	}
 	// R97, R98: the reply needs the reply chunk, whose contents include all XDR padding (R95).

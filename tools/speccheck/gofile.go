@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// goFile reads one Go file. In the body or the doc comment of a test, a citation is a proof.
-// Anywhere else in test code it is nothing, as is one in a package comment, which obeys nothing. In
-// product code it says where a duty is obeyed.
+// goFile records the citations of a Go file. In the body or the doc comment of a test, a citation
+// is a proof. In product code it marks the code that obeys. It counts for nothing elsewhere in test
+// code and in package comments.
 func (c *citations) goFile(name, rel string, last int) error {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -37,7 +37,7 @@ func (c *citations) goFile(name, rel string, last int) error {
 		lit, ok := n.(*ast.BasicLit)
 		switch {
 		case !ok || lit.Kind != token.STRING:
-		case !test && !under(harness, dir): // a message names the section; what obeys has a comment
+		case !test && !under(harness, dir): // messages cite sections; duties are cited in comments
 			at := place{rel, g.symbol(lit.Pos()), fset.Position(lit.Pos()).Line}
 			c.product(text{at, lit.Value}, 0)
 		case test:

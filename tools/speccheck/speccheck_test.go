@@ -102,7 +102,7 @@ func TestTable(t *testing.T) {
 		"| R6 | M | behaviour | proved |  | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 	} {
 		if !strings.Contains(table, row+"\n") {
-			t.Errorf("no row %q in\n%s", row, table)
+			t.Errorf("found\n%s\nexpected a row %q", table, row)
 		}
 	}
 	if got, want := read("docs/rfc8166.md"), `
@@ -180,7 +180,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A line moves, and the tables are as current as before.
+// Tables stay current when lines move within a file.
 func TestLinesMayMove(t *testing.T) {
 	root := tree(t, map[string]string{"a/a.go": "package a\n\nvar x = 0 // R1\n"})
 	if code, out := command(t, "-root", root); code != 0 {
@@ -215,24 +215,24 @@ func TestContents(t *testing.T) {
 			t.Errorf("%v has no title", s)
 		}
 		if slices.Index(sectionOrder, s) != i {
-			t.Errorf("%v stands there twice", s)
+			t.Errorf("%v is listed twice", s)
 		}
 	}
 }
 
-// Folders below a name that ends in a slash have endpoints, others only by their whole name.
+// A name that ends in a slash includes the folders below it; any other name is one folder.
 func TestEndpoints(t *testing.T) {
 	for dir, want := range map[string]bool{
 		"rdmaio": true, "rdmaio/rpc": true, "rdmaio/providers/mem": true, "rdmaio/verbs": true, "rdmaio/verbs/verbstest": true,
 		"rdmaio/internal/header": false, "rdmaio/internal/credit": false, "gen/rpcrdma2": false, "rdmaiox": false, "runtime/oncrpc": false,
 	} {
 		if got := under(endpoints, dir); got != want {
-			t.Errorf("%s: %v", dir, got)
+			t.Errorf("under(endpoints, %q): found %v, expected %v", dir, got, want)
 		}
 	}
 	for _, e := range slices.Concat(endpoints, harness) {
 		if fi, err := os.Stat(filepath.Join("../..", e)); err != nil || !fi.IsDir() {
-			t.Errorf("%s is no folder of the tree", e)
+			t.Errorf("%s is not a folder of the module", e)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestRefuses(t *testing.T) {
 		head + "| R1 | M | a |  |\n", head + "| R1 | M | a | 3.10 |\n", head + "| R1 | M | a | RFC 5666 4.6.1 |\n",
 	} {
 		if _, err := parseRequirements([]byte(bad)); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted, expected an error", bad)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (e *Engine) call(c *Call) {
 func (e *Engine) sendCall(p *pending) {
 	c := p.call
 	m := &e.out
-	// RFC 8166 §4.2.3: every message has a credit value (R34); RFC 8167 §5.1: reverse, too (R273).
+	// RFC 8166 §4.2.3: every message has a credit value (R34). RFC 8167 §5.1: reverse too (R273).
 	m.XID, m.Vers, m.Credit, m.Kind = c.XID, header1.Version, e.credit.Want(), header.KindMsg
 	if c.Long {
 		m.Kind = header.KindNomsg

@@ -120,7 +120,7 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 		t = u.Elem
 	}
 	switch t.Underlying().Kind {
-	case ir.Opaque, ir.String, ir.Array: // RFC 8166 §3.4.4.3: no union, but what its arms hold; R49
+	case ir.Opaque, ir.String, ir.Array: // RFC 8166 §3.4.4.3: no union, but data in its arms; R49
 		return again, true
 	}
 	c.report(diag.New(diag.BindPath, b.Pos, "field %s of %s is %s, expected opaque, string or array with a count", b.Field.Name, b.Owner.Name, describe(t.Underlying())).
