@@ -49,7 +49,7 @@ func TestBlocks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := documentLines([]byte(tt.doc))
-			r := &blockReader{lines: lines, cut: furniture(lines)}
+			r := &blockReader{lines: lines, cut: pageBreaks(lines)}
 			got, bad := r.read(span{0, len(lines)})
 			if diff := cmp.Diff(tt.want, show(got)); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
@@ -122,7 +122,7 @@ last`
 func TestTable(t *testing.T) {
 	doc := "2.4 Sizes\n\n   These are sizes.\n\n   A_SIZE 64\n      The size.\n   B = 0x10" + page + "   C\t-3\n   NOT 1 2\n   Prose 7\n   D 12\n\n2.5 Types\n   E 5\n"
 	lines := documentLines([]byte(doc))
-	r := &blockReader{lines: lines, cut: furniture(lines)}
+	r := &blockReader{lines: lines, cut: pageBreaks(lines)}
 	got, _, bad, err := r.sections([]string{"table:2.4"})
 	if err != nil || len(bad) > 0 {
 		t.Fatal(err, bad)

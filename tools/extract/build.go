@@ -167,7 +167,7 @@ func (r *docResult) fromMarked(all []line) error {
 }
 
 func (r *docResult) fromSections(lines []string) error {
-	reader := &blockReader{lines: lines, cut: furniture(lines)}
+	reader := &blockReader{lines: lines, cut: pageBreaks(lines)}
 	for _, u := range r.doc.units {
 		ur := &unitResult{unit: u}
 		for _, f := range u.files {

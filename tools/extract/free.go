@@ -81,7 +81,7 @@ func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound
 		}
 		return split(all), found, nil
 	}
-	r := &blockReader{lines: lines, cut: furniture(lines), once: map[string]int{}}
+	r := &blockReader{lines: lines, cut: pageBreaks(lines), once: map[string]int{}}
 	for i, other := range otherCode(rawLines(doc)) {
 		r.cut[i] = r.cut[i] || other
 	}

@@ -22,7 +22,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte("4.3.  X\n  struct a {\n" + page + "  };\n  const B 1;\n  typedef enum {\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines := documentLines(data)
-		cut := furniture(lines)
+		cut := pageBreaks(lines)
 		if len(cut) != len(lines) {
 			t.Fatalf("%d lines, %d judged", len(lines), len(cut))
 		}

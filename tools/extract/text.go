@@ -49,9 +49,9 @@ var (
 // header.
 const headerReach = 8
 
-// furniture reports for each line whether it belongs to a page break: a footer, the header that
+// pageBreaks reports for each line whether it belongs to a page break: a footer, the header that
 // follows it, and the empty lines around both. RFC 2223 §3 laid pages out this way.
-func furniture(lines []string) []bool {
+func pageBreaks(lines []string) []bool {
 	cut := make([]bool, len(lines))
 	left := margin(lines)
 	for i := 0; i < len(lines); i++ {

@@ -49,7 +49,7 @@ func TestFurniture(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := documentLines([]byte(tt.doc))
 			var kept []string
-			for i, cut := range furniture(lines) {
+			for i, cut := range pageBreaks(lines) {
 				if !cut {
 					kept = append(kept, lines[i])
 				}
