@@ -24,8 +24,8 @@ var (
 	blockUnion = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*$`)
 )
 
-// damage is a definition that begins at a line of the document and never closes.
-type damage struct {
+// unclosed is a definition that begins at a line of the document and never closes.
+type unclosed struct {
 	num  int    // line of the document, from 1
 	text string // that line
 }
@@ -69,7 +69,7 @@ func (r *blockReader) begins(i, to int) bool {
 
 // read returns the definitions in a span, one after the other, with their common indentation
 // removed, and those that begin and never close. It reads each line a bounded number of times.
-func (r *blockReader) read(s span) (out []line, bad []damage) {
+func (r *blockReader) read(s span) (out []line, bad []unclosed) {
 	for i := s.from; i < s.to; {
 		start := r.next(i, s.to)
 		if start == s.to {
@@ -85,7 +85,7 @@ func (r *blockReader) read(s span) (out []line, bad []damage) {
 		}
 		end, ok := r.end(first, s.to)
 		if !ok {
-			bad = append(bad, damage{first + 1, r.lines[first]})
+			bad = append(bad, unclosed{first + 1, r.lines[first]})
 			i = max(end, first+1)
 			continue
 		}

@@ -186,14 +186,14 @@ func (r *docResult) fromSections(lines []string) error {
 	return nil
 }
 
-// note returns a description of the damage.
-func (b damage) note() string {
+// note returns a description of the unclosed definition.
+func (b unclosed) note() string {
 	return fmt.Sprintf("line %d begins a definition that never closes, left out: %q", b.num, b.text)
 }
 
 // sections returns the definitions under several sections, in the order named, and how many lines
 // were looked at.
-func (r *blockReader) sections(names []string) (taken []line, looked int, bad []damage, err error) {
+func (r *blockReader) sections(names []string) (taken []line, looked int, bad []unclosed, err error) {
 	for _, s := range names {
 		number, table := strings.CutPrefix(s, tablePrefix)
 		spans, err := sectionSpans(r.lines, number)

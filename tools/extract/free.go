@@ -50,7 +50,7 @@ func (o *options) free() int {
 
 // freeFound holds findings about a document that was extracted.
 type freeFound struct {
-	lost  []damage // definitions that were not taken
+	lost  []unclosed // definitions that were not taken
 	again int      // number of repeated definitions that were left out
 }
 
