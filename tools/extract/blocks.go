@@ -35,8 +35,8 @@ type blockReader struct {
 	lines []string
 	cut   []bool // lines of page breaks, not part of any definition
 
-	once  map[string]int // definitions that were read, if repetitions are left out; else nil
-	again int            // number of repetitions left out
+	seen     map[string]int // definitions that were read, if repetitions are left out; else nil
+	repeated int            // number of repetitions left out
 }
 
 // next returns the index of the first line from i on that is not part of a page break, or to.
@@ -104,7 +104,7 @@ func (r *blockReader) read(s span) (out []line, bad []unclosed) {
 
 // repeats reports whether the definition in lines first to end was read before, word for word.
 func (r *blockReader) repeats(first, end int) bool {
-	if r.once == nil {
+	if r.seen == nil {
 		return false
 	}
 	var words []string
@@ -114,11 +114,11 @@ func (r *blockReader) repeats(first, end int) bool {
 		}
 	}
 	key := strings.Join(words, " ")
-	r.once[key]++
-	if r.once[key] > 1 {
-		r.again++
+	r.seen[key]++
+	if r.seen[key] > 1 {
+		r.repeated++
 	}
-	return r.once[key] > 1
+	return r.seen[key] > 1
 }
 
 // headerComment is the largest number of lines of a comment above a definition, so that a comment

@@ -50,8 +50,8 @@ func (o *options) free() int {
 
 // freeFound holds findings about a document that was extracted.
 type freeFound struct {
-	lost  []unclosed // definitions that were not taken
-	again int      // number of repeated definitions that were left out
+	lost     []unclosed // definitions that were not taken
+	repeated int        // number of repeated definitions that were left out
 }
 
 func (f freeFound) notes() []string {
@@ -59,8 +59,8 @@ func (f freeFound) notes() []string {
 	for _, b := range f.lost {
 		out = append(out, b.note())
 	}
-	if f.again > 0 {
-		out = append(out, fmt.Sprintf("left out %d definitions that repeat an earlier one word for word", f.again))
+	if f.repeated > 0 {
+		out = append(out, fmt.Sprintf("left out %d definitions that repeat an earlier one word for word", f.repeated))
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound
 		}
 		return split(all), found, nil
 	}
-	r := &blockReader{lines: lines, cut: pageBreaks(lines), once: map[string]int{}}
+	r := &blockReader{lines: lines, cut: pageBreaks(lines), seen: map[string]int{}}
 	for i, other := range otherCode(rawLines(doc)) {
 		r.cut[i] = r.cut[i] || other
 	}
@@ -91,7 +91,7 @@ func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound
 	} else if taken, _, found.lost, err = r.sections(strings.Split(sections, ",")); err != nil {
 		return nil, found, err
 	}
-	found.again = r.again
+	found.repeated = r.repeated
 	if len(taken) == 0 {
 		return nil, found, fmt.Errorf("found no XDR: no line begins with /// and none begins a definition")
 	}
