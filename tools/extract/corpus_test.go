@@ -94,7 +94,7 @@ func TestCorpusIndented(t *testing.T) {
 	tabs := strings.NewReplacer("\n        ", "\n\t")
 	for _, name := range []string{"rfc1094.txt", "rfc1813.txt", "rfc1833.txt", "rfc5666.txt"} {
 		doc := strings.ReplaceAll(readFile(t, filepath.Join(corpus.Dir(t), "ietf", name)), "\r", "")
-		want, _, err := freeParts([]byte(doc), modeSections, "")
+		want, _, err := extractSingle([]byte(doc), modeSections, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestCorpusIndented(t *testing.T) {
 			"a tab":       "\t" + strings.ReplaceAll(doc, "\n", "\n\t"),
 			"tabs within": tabs.Replace(doc),
 		} {
-			got, found, err := freeParts([]byte(text), modeSections, "")
+			got, found, err := extractSingle([]byte(text), modeSections, "")
 			if err != nil || len(found.lost) > 0 {
 				t.Errorf("%s by %s: %v, not taken %+v", name, form, err, found.lost)
 				continue
@@ -128,7 +128,7 @@ func TestSectionsIndented(t *testing.T) {
 		doc := "1. One\n\n   struct a { int x; };\n\n   2. Two of a list\n\n   struct b { int x; };\n\n2. Two\n\n   struct c { int x; };\n"
 		doc = margin + strings.ReplaceAll(strings.TrimSuffix(doc, "\n"), "\n", "\n"+margin) + "\n"
 		for _, pages := range []string{"", "\n\n" + margin + "Author                [Page 1]\n\f\n" + margin + "RFC 9999   Title   2026\n\n"} {
-			parts, _, err := freeParts([]byte(doc+pages), modeSections, "1")
+			parts, _, err := extractSingle([]byte(doc+pages), modeSections, "1")
 			if err != nil || !strings.Contains(string(text(parts[0].lines)), "struct b") || strings.Contains(string(text(parts[0].lines)), "struct c") {
 				t.Errorf("margin %q, pages %v: %v, %+v", margin, pages != "", err, parts)
 			}

@@ -27,7 +27,7 @@ func FuzzExtract(f *testing.F) {
 			t.Fatalf("%d lines, %d judged", len(lines), len(cut))
 		}
 		for _, mode := range []string{modeMarked, modeSections} {
-			parts, _, err := freeParts(data, mode, "")
+			parts, _, err := extractSingle(data, mode, "")
 			if err != nil {
 				continue
 			}
@@ -127,7 +127,7 @@ func TestLinear(t *testing.T) {
 			start := time.Now()
 			lines := documentLines([]byte(tt.doc))
 			for _, mode := range []string{modeMarked, modeSections} {
-				if _, _, err := freeParts([]byte(tt.doc), mode, ""); err != nil {
+				if _, _, err := extractSingle([]byte(tt.doc), mode, ""); err != nil {
 					t.Logf("%s: %.80s", mode, err)
 				}
 			}

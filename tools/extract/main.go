@@ -60,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	if o.doc != "" {
-		return o.free()
+		return o.single()
 	}
 	return o.all()
 }

@@ -61,7 +61,7 @@ func TestForms(t *testing.T) {
 		{"printed twice", "2.  Types\n\n" + before("   ", proto) + "\n9.  All of it\n\n" + before("  ", proto)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			parts, _, err := freeParts([]byte(tt.doc), "", "")
+			parts, _, err := extractSingle([]byte(tt.doc), "", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestUTF16(t *testing.T) {
 	for _, u := range utf16.Encode([]rune(proto)) {
 		doc = append(doc, byte(u), byte(u>>8))
 	}
-	if _, _, err := freeParts(doc, "", ""); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+	if _, _, err := extractSingle(doc, "", ""); err == nil || !strings.Contains(err.Error(), "UTF-16") {
 		t.Errorf("%v, expected UTF-16", err)
 	}
 }

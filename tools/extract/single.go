@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// free extracts the XDR of one document without manifest and errata.
-func (o *options) free() int {
+// single extracts the XDR of one document without manifest and errata.
+func (o *options) single() int {
 	raw, err := os.ReadFile(o.doc)
 	if err != nil {
 		fmt.Fprintf(o.stderr, "extract: %v\n", err)
 		return exitFailed
 	}
-	parts, found, err := freeParts(raw, o.mode, o.section)
+	parts, found, err := extractSingle(raw, o.mode, o.section)
 	for _, n := range found.notes() {
 		fmt.Fprintf(o.stderr, "extract: %s: %s\n", o.doc, n)
 	}
@@ -48,13 +48,13 @@ func (o *options) free() int {
 	return exitOK
 }
 
-// freeFound holds findings about a document that was extracted.
-type freeFound struct {
+// singleFindings holds findings about a document that was extracted.
+type singleFindings struct {
 	lost     []unclosed // definitions that were not taken
 	repeated int        // number of repeated definitions that were left out
 }
 
-func (f freeFound) notes() []string {
+func (f singleFindings) notes() []string {
 	var out []string
 	for _, b := range f.lost {
 		out = append(out, b.note())
@@ -65,8 +65,8 @@ func (f freeFound) notes() []string {
 	return out
 }
 
-// freeParts extracts a document that no manifest describes. It returns an error if there is no XDR.
-func freeParts(doc []byte, mode, sections string) (parts []part, found freeFound, err error) {
+// extractSingle extracts a document that no manifest describes. It returns an error if there is no XDR.
+func extractSingle(doc []byte, mode, sections string) (parts []part, found singleFindings, err error) {
 	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {
 		return nil, found, fmt.Errorf("the document is encoded in UTF-16, expected UTF-8: convert it")
 	}
