@@ -65,7 +65,8 @@ func (f singleFindings) notes() []string {
 	return out
 }
 
-// extractSingle extracts a document that no manifest describes. It returns an error if there is no XDR.
+// extractSingle extracts a document that no manifest describes. It returns an error if there is no
+// XDR.
 func extractSingle(doc []byte, mode, sections string) (parts []part, found singleFindings, err error) {
 	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {
 		return nil, found, fmt.Errorf("the document is encoded in UTF-16, expected UTF-8: convert it")
