@@ -26,7 +26,6 @@ const (
 // environment holds the streams and settings of a command.
 type environment struct {
 	stdout, stderr io.Writer
-	terminal       bool // stderr is a terminal
 	json           bool // reports and errors are JSON lines
 }
 

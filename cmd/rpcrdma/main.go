@@ -12,13 +12,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // so that the second signal kills the process
-	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr, terminal: cli.IsTerminal(os.Stderr)})
+	code := run(ctx, os.Args[1:], environment{stdout: os.Stdout, stderr: os.Stderr})
 	os.Exit(code)
 }
