@@ -15,9 +15,9 @@ import (
 // scriptUsual is the extraction script most RFCs with marked lines print.
 const scriptUsual = `grep '^ *///' | sed 's?^ */// ??' | sed 's?^ *///$??'`
 
-// TestCorpusMarked takes the marked lines of every IETF document and compares with an independent
-// count and, where a shell is, with the usual script. The corpus has no marker without a blank, so
-// both must agree line by line.
+// TestCorpusMarked extracts the marked lines of every IETF document, and compares with an
+// independent count and, if there is a shell, with the usual script. The corpus has no marker
+// without a blank, so both must agree line by line.
 func TestCorpusMarked(t *testing.T) {
 	docs := 0
 	for _, name := range ietf(t) {
@@ -88,8 +88,7 @@ func TestCorpusSections(t *testing.T) {
 	}
 }
 
-// TestCorpusIndented takes the same definitions from the same lines of a document however it is
-// indented.
+// TestCorpusIndented extracts the same definitions from a document with any indentation.
 func TestCorpusIndented(t *testing.T) {
 	tabs := strings.NewReplacer("\n        ", "\n\t")
 	for _, name := range []string{"rfc1094.txt", "rfc1813.txt", "rfc1833.txt", "rfc5666.txt"} {
@@ -116,13 +115,13 @@ func TestCorpusIndented(t *testing.T) {
 	}
 }
 
-// blanks is a text with its tabs as blanks.
+// blanks returns a text with its tabs replaced by blanks.
 func blanks(s string) string {
 	return strings.Repeat(" ", width(s)) + strings.TrimLeft(s, " \t")
 }
 
-// TestSectionsIndented finds sections at the margin that the document has, and not numbers further
-// right.
+// TestSectionsIndented finds section headings at the left margin of the document, wherever that is,
+// and no numbers further right.
 func TestSectionsIndented(t *testing.T) {
 	for _, margin := range []string{"", " ", "\t", "     "} {
 		doc := "1. One\n\n   struct a { int x; };\n\n   2. Two of a list\n\n   struct b { int x; };\n\n2. Two\n\n   struct c { int x; };\n"
@@ -136,7 +135,7 @@ func TestSectionsIndented(t *testing.T) {
 	}
 }
 
-// TestLost: a definition that never closes is not taken, and the exit code says so.
+// TestLost checks that a definition that never closes is left out, with exit code 3.
 func TestLost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "doc.txt")
 	if err := os.WriteFile(name, []byte("struct a {\n  int x;\n\nstruct b { int y; };\n"), 0o666); err != nil {

@@ -66,7 +66,7 @@ func TestParseErrataErrors(t *testing.T) {
 	}
 }
 
-// numbered gives lines from a text, the first at document line 101.
+// numbered returns the lines of a text, the first one as document line 101.
 func numbered(text string) []line {
 	var lines []line
 	for i, s := range strings.Split(text, "|") {

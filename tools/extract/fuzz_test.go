@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// FuzzExtract: no input may panic; every extracted line is a line of the document at the place the
-// map says, less marker or indentation; places rise; and extraction is a function of its input.
+// FuzzExtract checks that no input panics, that every extracted line is the line of the document
+// that the origin map names, without marker or indentation, that line numbers rise, and that
+// extraction depends on its input only.
 func FuzzExtract(f *testing.F) {
 	for _, name := range []string{docV1, docV2, docXchar} {
 		data, err := os.ReadFile(filepath.Join(specDir, name))
@@ -60,8 +61,8 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// FuzzErrata: no errata file and no extracted text may panic, and lines without an erratum survive
-// or are named in it.
+// FuzzErrata checks that no errata file and no extracted text panics, and that each line of the
+// text remains or is in an erratum.
 func FuzzErrata(f *testing.F) {
 	for _, name := range []string{docV1, docV2, docXchar} {
 		data, err := os.ReadFile(filepath.Join(specDir, "errata", name))
@@ -106,8 +107,8 @@ func FuzzErrata(f *testing.F) {
 	})
 }
 
-// TestLinear feeds what would hurt a reader that looks ahead without bound. Each case is a megabyte
-// or more and takes some ten milliseconds; one that took quadratic time would take hours.
+// TestLinear extracts texts that would be slow with an unbounded look-ahead. Each case is a
+// megabyte or more and takes some ten milliseconds; in quadratic time it would take hours.
 func TestLinear(t *testing.T) {
 	const n = 60_000
 	tests := []struct{ name, doc string }{

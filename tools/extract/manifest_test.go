@@ -83,8 +83,8 @@ func TestParseManifestErrors(t *testing.T) {
 	}
 }
 
-// FuzzManifest: no text panics, and a manifest that is accepted says all that a
-// block must and names no place outside of the module.
+// FuzzManifest checks that no text panics, and that the blocks of an accepted manifest are complete
+// and name no path outside of the module.
 func FuzzManifest(f *testing.F) {
 	f.Add(goodManifest)
 	f.Add("document a.txt\nversion 1\nsha256 " + zeros + "\nmode marked\nunit a\ntarget gen/b\nfile a.x\n")

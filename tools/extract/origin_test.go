@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// place is where a line of a .x file comes from, as a reader of the origin map sees it.
+// place is the origin of a line of a .x file, as read from an origin map.
 type place struct {
 	file    string // below spec/
 	num     int
 	erratum string
 }
 
-// readOrigin reads an origin map by its description in doc.go alone.
+// readOrigin reads an origin map as doc.go describes it.
 func readOrigin(data string) (doc string, places []place, err error) {
 	rows := strings.Split(strings.TrimSuffix(data, "\n"), "\n")
 	w := strings.Split(rows[0], " ")
@@ -60,7 +60,7 @@ func TestOriginMap(t *testing.T) {
 	}
 }
 
-// specDir is the project's spec folder, seen from here.
+// specDir is the path of the project's spec folder.
 const specDir = "../../spec"
 
 // TestOriginOfSpec follows every line of every extracted file to its source and compares the two.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// proto is a protocol as its author wrote it; the tests put it into documents.
+// proto is a protocol that the tests put into documents of several forms.
 const proto = `const MAX = 16;
 enum kind { ONE = 1, TWO = 2 };
 struct item {
@@ -23,7 +23,7 @@ default:
 };
 `
 
-// TestForms takes the same XDR out of documents of all forms.
+// TestForms extracts the same XDR from documents of all forms.
 func TestForms(t *testing.T) {
 	escaped := strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(proto)
 	before := func(prefix, text string) string {

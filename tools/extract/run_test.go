@@ -22,7 +22,7 @@ func inSpecCopy(t *testing.T) {
 	t.Chdir(dir)
 }
 
-// do runs the command and fails unless it ends with the code.
+// do runs the command and checks its exit code.
 func do(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -32,7 +32,7 @@ func do(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// replace changes a file in place; the old text must be there.
+// replace replaces a text in a file, which must contain it.
 func replace(t *testing.T, name, old, new string) {
 	t.Helper()
 	data := readFile(t, name)
@@ -44,7 +44,7 @@ func replace(t *testing.T, name, old, new string) {
 	}
 }
 
-// tree reads all files of a folder.
+// tree returns the contents of all files of a folder.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -267,7 +267,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestJSON: stdout holds one object a line and nothing else, findings and failures included.
+// TestJSON checks that stdout holds one object per line and nothing else, also with findings and
+// failures.
 func TestJSON(t *testing.T) {
 	inSpecCopy(t)
 	events := func(code int, args ...string) map[string]int {

@@ -65,7 +65,7 @@ func TestNothingLost(t *testing.T) {
 	}
 }
 
-// countMarked counts lines that begin with the marker, the plain way.
+// countMarked counts the lines that begin with the marker, without the code under test.
 func countMarked(doc string) int {
 	return len(regexp.MustCompile(`(?m)^[\f \t]*///(?:[^/\n]|/\*|$)`).FindAllString(doc, -1))
 }
@@ -76,8 +76,8 @@ const (
 	scriptXchar = `grep '^ *///' | sed 's?^ /// ??' | sed 's?^ *///$??'`
 )
 
-// TestDocumentScripts runs the documents' own scripts beside the extractor and pins what they lose
-// (P13, P14).
+// TestDocumentScripts compares the extractor with the documents' own scripts, and records the lines
+// that the scripts lose (P13, P14).
 func TestDocumentScripts(t *testing.T) {
 	for _, tool := range []string{"sh", "sed", "grep"} {
 		witness.Program(t, tool)
@@ -135,8 +135,8 @@ func TestLicence(t *testing.T) {
 	}
 }
 
-// TestErrataKeepValues: errata may change the form of constants and enumerators, never a value or
-// their order.
+// TestErrataKeepValues checks that errata change only the form of constants and enumerators, not
+// their values or order.
 func TestErrataKeepValues(t *testing.T) {
 	results, err := build(filepath.Join(specDir, "MANIFEST"), specDir)
 	if err != nil {
@@ -159,7 +159,7 @@ func TestErrataKeepValues(t *testing.T) {
 	}
 }
 
-// constants returns NAME VALUE of each constant and enumerator, in order.
+// constants returns "NAME VALUE" for each constant and enumerator, in order.
 func constants(lines []line) []string {
 	pattern := regexp.MustCompile(`^(?:const (?:\w+ )?|\s*)([A-Z]\w*)\s*=?\s*(0x[0-9]+|[0-9]+)\s*[,;/}]?`)
 	var list []string
@@ -171,8 +171,8 @@ func constants(lines []line) []string {
 	return list
 }
 
-// TestErrataInForce reads the corrected files for what each fault of docs/pitfalls.md section 2
-// asks. R149, R320.
+// TestErrataInForce checks in the corrected files that each fault in section 2 of docs/pitfalls.md
+// is mended. R149, R320.
 func TestErrataInForce(t *testing.T) {
 	tests := []struct{ file, has, hasNot string }{
 		{"rpcrdma1/rpcrdma1.x", "   case ERR_VERS:\n     rpc_rdma_errvers     rdma_vrange;\n", "rdma_extra"},
@@ -202,7 +202,7 @@ func TestErrataInForce(t *testing.T) {
 	}
 }
 
-// TestMovedKeepOrigin: the moved definitions are the document's own lines, only elsewhere.
+// TestMovedKeepOrigin checks that moved definitions keep the lines of the document as their origin.
 func TestMovedKeepOrigin(t *testing.T) {
 	results, err := build(filepath.Join(specDir, "MANIFEST"), specDir)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestDocumentLines(t *testing.T) {
 	}
 }
 
-// page is a page break as RFCs and drafts have it.
+// page is a page break in the form of RFCs and drafts.
 const page = "\n\n\nTalpey and Callaghan          Standards Track          [Page 21]\n\f\nRFC 5666                  RDMA Transport for RPC          January 2010\n\n\n"
 
 func TestFurniture(t *testing.T) {
