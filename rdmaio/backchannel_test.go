@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// session is a server whose clients tell it with their first Call on each connection
-// that they can be called.
+// session is a server whose clients report with their first Call on each connection that they can
+// be called.
 type session struct {
 	back *rdmaio.Backchannel
 }
@@ -25,8 +25,9 @@ func (s *session) ServeRPC(r *rdmaio.Request) {
 	r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 }
 
-// T120, R272, R278, R279: a reverse Call whose connection is lost waits for the client, which comes back by itself, and
-// is sent again there with the same XID, all within one Call of the server.
+// T120, R272, R278, R279: a reverse Call whose connection is lost waits for the client, which
+// connects again by itself, and is sent again there with the same XID, all within one Call of the
+// server.
 func TestBackchannelSendsAgain(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		back := rdmaio.NewBackchannel(nil)
@@ -56,7 +57,8 @@ func TestBackchannelSendsAgain(t *testing.T) {
 				return err
 			},
 		})
-		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil { // the first connection
+		// makes the first connection
+		if _, err := c.Call(context.Background(), nullCall(c.XID(), 40)); err != nil {
 			t.Fatal(err)
 		}
 		xid := back.XID()
@@ -68,8 +70,8 @@ func TestBackchannelSendsAgain(t *testing.T) {
 		if len(xids) != 3 || xids[0] != xid || xids[1] != xid || xids[2] != xid {
 			t.Errorf("the client received %#x, want %#x three times", xids, xid)
 		}
-		// The Call may be over before its connection is counted; and if it comes while Connected runs, the connection
-		// that the handler closes is one that failed to start.
+		// The Call may return before its connection is counted. If it comes while Connected runs,
+		// the handler closes a connection that then counts as failed.
 		s := c.Stats()
 		for range 1000 {
 			if s = c.Stats(); s.Connects+s.DialFailures == 3 {
@@ -83,12 +85,13 @@ func TestBackchannelSendsAgain(t *testing.T) {
 	})
 }
 
-// R278: requests of a connection that is lost may run late, and Bind it behind the one that stands: Calls go there.
+// R278: handlers of a lost connection may run late and Bind it after the one that is up: Calls use
+// the one that is up.
 func TestBackchannelBindsLate(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		binds []int // connections, in order
-		lost  int   // the one that ends, before or after all that
+		lost  int   // the one that ends, before or after all Binds
 		first bool
 	}{
 		{"ended", []int{0, 1, 0}, 0, true},
@@ -127,7 +130,7 @@ func TestBackchannelBindsLate(t *testing.T) {
 	}
 }
 
-// R278: the wait for a client is bounded, by itself, the Call's context, and Close.
+// R278: the wait for a client is bounded by Wait, by the Call's context, and by Close.
 func TestBackchannelWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -160,7 +163,7 @@ func TestBackchannelWaits(t *testing.T) {
 	})
 }
 
-// R279, R292: with a reverse handler a connection is kept though nobody calls.
+// R279, R292: with a reverse handler a connection is kept although there are no Calls.
 func TestClientKeepsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)

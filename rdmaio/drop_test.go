@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// A Request may be dropped: the server has everything back, memory of a Call with chunks included, and
-// goes on; the caller waits, and keeps its credit in use.
+// A Request may be dropped. The server has all its memory back, that of a Call with chunks
+// included, and goes on. The caller waits, and its credit stays in use.
 func TestDrop(t *testing.T) {
 	w := rdmaiotest.New(t)
 	dropped := make(chan error, 2)
@@ -38,14 +38,15 @@ func TestDrop(t *testing.T) {
 		done <- err
 	}()
 	first, second := <-dropped, <-dropped
-	if errors.Is(first, rdmaio.ErrAnswered) { // the answer is refused at once, the drop is over a moment later
+	// the answer is refused at once, the drop completes a moment later
+	if errors.Is(first, rdmaio.ErrAnswered) {
 		first, second = second, first
 	}
 	if first != nil || !errors.Is(second, rdmaio.ErrAnswered) {
 		t.Errorf("dropped: %v, and answered after that: %v", first, second)
 	}
 	for xid := uint32(3); xid < 10; xid++ {
-		again(t, c, smallCall(), xid) // by the other credit
+		again(t, c, smallCall(), xid) // uses the other credit
 	}
 	counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 1 && st.Granted == 2 })
 	counts(t, serverConn(t, s), func(st *rdmaio.Stats) bool {
@@ -57,8 +58,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no key live; what it
-// cannot have back is the credit, until the connection ends: such a protocol has to count them.
+// T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no valid
+// key. The credit stays in use until the connection ends: such a protocol must count its credits.
 func TestCallOnly(t *testing.T) { rdmaiotest.Each(t, callOnly) }
 
 func callOnly(t *testing.T, w *rdmaiotest.World) {
@@ -93,8 +94,8 @@ func callOnly(t *testing.T, w *rdmaiotest.World) {
 	again(t, c, smallCall(), 1)
 }
 
-// A handler that panics costs its connection and nothing else: the reason is logged with a stack, and told by
-// Conn.Err; the next connection works.
+// A handler that panics costs its connection and nothing else. The reason is logged with a stack
+// and returned by Conn.Err. The next connection works.
 func TestHandlerPanics(t *testing.T) {
 	for _, mode := range []string{"inline", "blocking", "answered before"} {
 		t.Run(mode, func(t *testing.T) {
@@ -123,7 +124,8 @@ func TestHandlerPanics(t *testing.T) {
 			}
 			<-c.Done()
 			again(t, w.Dial(nil), smallCall(), 1)
-			if err := s.Close(); err != nil { // does not wait for an answer to the lost Request; and the log is complete
+			// does not wait for an answer to the lost Request; after it the log is complete
+			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 			if s := log.String(); !strings.Contains(s, "out of coffee") || !strings.Contains(s, "drop_test.go") {
@@ -133,8 +135,8 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// A handler that ends its goroutine, as t.Fatal in it does, costs its connection: its place goes to the Call that waits for
-// it, and Close has nothing to wait for.
+// A handler that ends its goroutine, as t.Fatal does, costs its connection. Its place goes to the
+// Call that waits for it, and Close returns.
 func TestHandlerEndsGoroutine(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		const calls = 4
@@ -146,7 +148,7 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 			}
 			runtime.Goexit()
 		}), &rdmaio.Config{MaxHandlers: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		for range calls { // more than there are places
+		for range calls { // more than places
 			c := w.Dial(nil)
 			again(t, c, smallCall(), 1)
 			var failed sync.WaitGroup
@@ -170,8 +172,8 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 	})
 }
 
-// More chunks than a peer with the same Config takes are refused before anything is sent, with the reason
-// that its ERR_CHUNK could not give.
+// A Call with more chunks than a peer with the same Config accepts is refused before it is sent,
+// with the reason, which ERR_CHUNK does not contain.
 func TestTooManyChunks(t *testing.T) {
 	for _, c := range []struct{ items, results, limit, need int }{
 		{20, 0, 16, 20}, {17, 0, 16, 17}, {16, 0, 16, 0}, {0, 17, 16, 17}, {0, 16, 16, 0}, {20, 20, -1, 0},
@@ -207,7 +209,7 @@ func TestTooManyChunks(t *testing.T) {
 	}
 }
 
-// No Call is no message, and no panic.
+// A nil Call is refused, without a panic.
 func TestNilCall(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Serve(echo{}, nil)

@@ -16,10 +16,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// Duties of behaviour at an endpoint, most of them held against a raw peer, which knows the documents only.
+// Duties of behaviour at an endpoint, most of them tested with a raw peer that only knows the
+// documents.
 
-// R34, R126: the credit field is filled in every message. In an answer it is a grant, at most what was requested and
-// what the server has; in a Call it is what the client requests.
+// R34, R126: the credit field is filled in every message. In an answer it is a grant, at most as
+// many as requested and as the server has; in a Call it is the number that the client requests.
 func TestCreditField(t *testing.T) { rdmaiotest.Each(t, creditField) }
 
 func creditField(t *testing.T, w *rdmaiotest.World) {
@@ -34,8 +35,8 @@ func creditField(t *testing.T, w *rdmaiotest.World) {
 	o := p.Offer(8192, rdmaiotest.AnyAccess)
 	at := fmt.Sprintf("%08x %08x %016x", o.RKey(), 8192, o.RemoteAddr())
 	for _, c := range []struct {
-		name, rest string // of the message, behind the credit field
-		proc       uint32 // of the answer
+		name, rest string // the message behind the credit field
+		proc       uint32 // procedure of the answer
 	}{
 		{"MSG", " 00000000 00000000 00000000 00000000" + goodCall, 0},
 		{"NOMSG", " 00000000 00000000 00000000 00000001 00000001 " + at + goodCall, 1},
@@ -75,7 +76,7 @@ func TestCreditRequest(t *testing.T) {
 	}
 }
 
-// R136: a new connection begins with one credit, whatever the server of the one before granted.
+// R136: a new connection begins with one credit, whatever the server granted on the one before.
 func TestCreditsBeginAgain(t *testing.T) {
 	w := rdmaiotest.New(t)
 	got := make(chan *rdmaio.Request, 8)
@@ -119,8 +120,8 @@ func TestCreditsBeginAgain(t *testing.T) {
 	}
 }
 
-// R39: a reverse Call may be as long as a forward Reply, and a reverse Reply as a forward Call, where the two
-// directions have different thresholds; and no longer.
+// R39: a reverse Call may be as long as a forward Reply, and a reverse Reply as a forward Call, if
+// the two directions have different thresholds; and no longer.
 func TestReverseThresholds(t *testing.T) { rdmaiotest.Each(t, reverseThresholds) }
 
 func reverseThresholds(t *testing.T, w *rdmaiotest.World) {
@@ -159,7 +160,7 @@ func reverseThresholds(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R52: the length of a chunk is the sum of its segments, which may be more than 32 bits hold.
+// R52: the length of a chunk is the sum of its segments, which may exceed 32 bits.
 func TestChunkOver32Bits(t *testing.T) {
 	const most = uint64(math.MaxUint32)
 	w := rdmaiotest.New(t)
@@ -183,7 +184,8 @@ func TestChunkOver32Bits(t *testing.T) {
 	}
 }
 
-// R92: a long Call may have many segments, all at position zero and first in the list; behind another chunk they are refused.
+// R92: a long Call may have many segments, all at position zero and first in the list. Behind
+// another chunk they are refused.
 func TestPositionZero(t *testing.T) { rdmaiotest.Each(t, positionZero) }
 
 func positionZero(t *testing.T, w *rdmaiotest.World) {
@@ -200,7 +202,7 @@ func positionZero(t *testing.T, w *rdmaiotest.World) {
 	}
 	for _, c := range []struct {
 		name, reads string
-		proc        uint32 // of the answer
+		proc        uint32 // procedure of the answer
 	}{
 		{"ten segments", inPieces, 0},
 		{"behind another chunk", part(40, 0, 4) + part(0, 0, 40), 4},

@@ -19,7 +19,7 @@ var (
 	fsxSeed = flag.Uint64("fsx.seed", 1, "`seed` of TestFileIntegrity")
 )
 
-// store is a file whose server does what it is told and has no idea of the model.
+// store is a file whose server executes requests and does not know the model.
 type store struct{ data []byte }
 
 const (
@@ -28,8 +28,8 @@ const (
 	opTruncate
 )
 
-// ServeRPC takes: XID to credentials as in callHeader, operation, offset, length, where the result is to be cut; then
-// the data as counted opaques until all of it is there.
+// ServeRPC takes: XID to credentials as in callHeader, operation, offset, length, and where to cut
+// the result; then the data as counted opaques until all of it is there.
 func (s *store) ServeRPC(r *rdmaio.Request) {
 	m := r.Message
 	word := func(at int) int { return int(binary.BigEndian.Uint32(m[at:])) }
@@ -58,7 +58,8 @@ func (s *store) ServeRPC(r *rdmaio.Request) {
 		e.reduce = true
 		cut = min(cut, len(part))
 		for _, p := range [][]byte{part[:cut], part[cut:]} {
-			if e.opaque("item", p); len(p) == 0 { // its place is passed over (R77)
+			// an empty item leaves its write chunk unused (R77)
+			if e.opaque("item", p); len(p) == 0 {
 				e.items = append(e.items, xdr.Item{Position: uint64(len(e.buf) + e.removed), Inline: len(e.buf)})
 			}
 		}
@@ -74,14 +75,15 @@ type fsx struct {
 	w     *rdmaiotest.World
 	model []byte
 	xid   uint32
-	buf   []byte // for results and replies, used again and again
-	noise []byte // what is written
-	did   [7]int // of each kind: four of reads, writes, truncates, connections with chunks
+	buf   []byte // for results and replies, reused
+	noise []byte // the data written
+	did   [7]int // counts of four kinds of reads, of writes, truncates, and connections with chunks
 }
 
 const mostFile = 1<<20 + 3
 
-// size is any number of bytes, small ones as likely as large ones, and often one at an edge.
+// size returns a random number of bytes. Small ones are as likely as large ones, and edges are
+// frequent.
 func (f *fsx) size(most int) int {
 	n := f.r.IntN(1 << f.r.IntN(21))
 	if f.r.IntN(4) == 0 {
@@ -143,7 +145,7 @@ func (f *fsx) write() {
 	f.do(call)
 }
 
-// read reads into up to two places, or into the reply, or in part each.
+// read reads into up to two Results, or into the reply, or in part into each.
 func (f *fsx) read() {
 	n := f.size(mostFile)
 	off := f.r.IntN(len(f.model) + 100)
@@ -155,13 +157,13 @@ func (f *fsx) read() {
 	switch kind {
 	case 0: // all in the reply
 		call.ReplyBuf = f.buf[:n+64]
-	case 1: // both in places
+	case 1: // both in Results
 		call.Results = [][]byte{f.buf[:cut], f.buf[cut:n]}
 		call.ReplyBuf = make([]byte, 64)
-	case 2: // the first in its place
+	case 2: // the first in Results
 		call.Results = [][]byte{f.buf[:cut]}
 		call.ReplyBuf = f.buf[cut : n+128]
-	case 3: // the second, and a place that nobody needs
+	case 3: // the second in Results, with a chunk that is not needed
 		call.Results = [][]byte{nil, f.buf[:n-cut], make([]byte, 10)}
 		call.ReplyBuf = make([]byte, cut+128)
 	}
@@ -192,15 +194,16 @@ func (f *fsx) truncate() {
 	f.do(&rdmaio.Call{Message: f.call(opTruncate, 0, n, 0).message()})
 }
 
-// Reads, writes, extensions and truncations of a file by chance, of 0 bytes to 1 MiB and 3, in every shape that a Call and its
-// reply can have: inline, in chunks of one segment or many, long, and all of it mixed. After each the server has what
-// a model has, to the byte, and no key is live (R13, R46, R54, R64, R75, R88, R95, R100, R102, R285). Over each provider; with other
-// thresholds and segments from time to time.
+// Random reads, writes, extensions and truncations of a file, of 0 bytes to 1 MiB and 3, in every
+// shape that a Call and its reply can have: inline, in chunks of one segment or many, long, and
+// mixed. After each the file equals the model, to the byte, and no key is valid (R13, R46, R54,
+// R64, R75, R88, R95, R100, R102, R285). Runs over each provider, and from time to time with other
+// thresholds and segments.
 func TestFileIntegrity(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) { fileIntegrity(t, w, *fsxOps) })
 }
 
-// The same where completions come late, at both ends.
+// The same with completions that come late, at both ends.
 func TestFileIntegrityLate(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		inj := fault.New(fault.Config{Seed: *fsxSeed, Rate: map[fault.Kind]float64{fault.DelayCompletion: 0.2}})

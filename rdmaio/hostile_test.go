@@ -22,20 +22,20 @@ const goodCall = " cafe0001 00000000 00000002 000186a3 00000003 00000000 0000000
 
 const head = "cafe0001 00000001 00000020 "
 
-// outcome is what a bad message leads to.
+// outcome is the reaction to a bad message.
 type outcome int
 
 const (
-	dropped   outcome = iota // nothing is said, the connection goes on
+	dropped   outcome = iota // no answer, the connection goes on
 	chunkErr                 // ERR_CHUNK, the connection goes on
-	versErr                  // ERR_VERS, likewise
-	served                   // it was good
-	brokenEnd                // the connection is gone
+	versErr                  // ERR_VERS, the connection goes on
+	served                   // the message was good
+	brokenEnd                // the connection is down
 )
 
-// A server under attack: after each message it does what it must and nothing
-// else, and unless the connection had to end, serves the next good Call (R55, R56, R59, R65 to R67,
-// R74, R93, R94, R110, R114 to R118, R325, R327).
+// A server under attack: after each message it reacts as required, and unless the connection had to
+// end, serves the next good Call (R55, R56, R59, R65 to R67, R74, R93, R94, R110, R114 to R118,
+// R325, R327).
 func TestHostileCalls(t *testing.T) { rdmaiotest.Each(t, hostileCalls) }
 
 func hostileCalls(t *testing.T, w *rdmaiotest.World) {
@@ -49,7 +49,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 
 	for _, c := range []struct {
 		name string
-		msg  func(key, addr string) string // of a region of 8192 bytes
+		msg  func(key, addr string) string // for a region of 8192 bytes
 		want outcome
 	}{
 		{"T18: nothing", func(k, a string) string { return "" }, dropped},
@@ -113,7 +113,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 		}, chunkErr},
 		{"T28 by chunk: position zero holds no RPC Call of this XID", func(k, a string) string { return nomsg(rd(0, k, 40, a)) }, chunkErr},
 		{"a good Call", func(k, a string) string { return msg("") }, served},
-		// These end the connection: the provider has to refuse them.
+		// These end the connection: the provider must refuse them.
 		{"T48: handle 0", func(k, a string) string { return msg(rd(40, "00000000", 8, a)) }, brokenEnd},
 		{"T48: handle nobody registered", func(k, a string) string { return msg(rd(40, "12345678", 8, a)) }, brokenEnd},
 		{"a range past its region", func(k, a string) string { return msg(rd(40, k, 500, fmt.Sprintf("%016x", addr(a)+8000))) }, brokenEnd},
@@ -155,7 +155,8 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 					t.Fatal("the connection goes on")
 				}
 			}
-			if ran := calls - before; (ran == 1) != (c.want == served) { // T48: never a part of the data
+			// T48: a handler never gets a part of the data
+			if ran := calls - before; (ran == 1) != (c.want == served) {
 				t.Errorf("the handler ran %d times", ran)
 			}
 			if c.want == brokenEnd {
@@ -174,7 +175,7 @@ func addr(hex string) (v uint64) {
 	return v
 }
 
-// rd is an element of a read list, its presence word first.
+// rd is an element of a read list with its presence word.
 func rd(pos uint32, key string, n uint32, at string) string {
 	return fmt.Sprintf("00000001 %08x %s %08x %s ", pos, key, n, at)
 }
@@ -193,8 +194,8 @@ func msg(reads string) string {
 
 func nomsg(reads string) string { return head + "00000001 " + reads + "00000000 00000000 00000000" }
 
-// A flood of bad messages, each answered, until there are too many in a second: then the connection ends,
-// and others stay (R310; A19, T12, T128). Without the limit it goes on for as long as the flood does.
+// A flood of bad messages, each answered, until there are too many in a second: then the connection
+// ends, and others stay (R310; A19, T12, T128). Without MaxErrors it does not end.
 func TestErrorFlood(t *testing.T) {
 	for _, limit := range []int{0, 5, -1} {
 		w := rdmaiotest.New(t)
@@ -236,7 +237,8 @@ func TestErrorFlood(t *testing.T) {
 	}
 }
 
-// hostileReply runs a client's READ-like Call, which waits for so long, against a raw server that answers what reply makes of it.
+// hostileReply runs a client's READ-like Call with a timeout against a raw server that answers with
+// the result of reply.
 func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply func(call []byte, p *peertest.Peer) []byte) (c *rdmaio.Conn, err error) {
 	t.Helper()
 	ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
@@ -269,8 +271,8 @@ func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply f
 	return c, err
 }
 
-// What a client makes of bad Replies: the RPC ends, with the rule by name, and the
-// connection goes on unless the peer is not to be trusted with memory (R9, R16, R87, R119 to R123).
+// Bad Replies to a client end the RPC with the name of the rule. The connection goes on, unless the
+// peer wrote more than it was offered (R9, R16, R87, R119 to R123).
 func TestHostileReplies(t *testing.T) {
 	t.Run("mem", func(t *testing.T) { hostileReplies(t, rdmaiotest.New) })
 	t.Run("rdmatcp", func(t *testing.T) { hostileReplies(t, rdmaiotest.NewTCP) })
@@ -296,7 +298,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 	for _, c := range []struct {
 		name  string
 		reply func(call []byte, p *peertest.Peer) []byte
-		fault string // part of the message; "" for a timeout, as the message is dropped
+		fault string // part of the message; "" for a timeout, because the message is dropped
 		ends  bool   // the connection
 	}{
 		{"good", func(call []byte, p *peertest.Peer) []byte { return answer(call, 8, 0, good(call), rpc(call)) }, "ok", false},
@@ -350,7 +352,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 		}, "2 elements returned, 1 offered", false},
 		{"T71, R3: a Reply larger than the Receives of this side", func(call []byte, p *peertest.Peer) []byte {
 			return append(answer(call, 8, 0, good(call), rpc(call)), make([]byte, 1024)...)
-		}, "length error|room for 1024", true}, // as the completion tells it, or the queue pair
+		}, "length error|room for 1024", true}, // from the completion, or from the queue pair
 		{"T77: a key that nobody gave away is ended", func(call []byte, p *peertest.Peer) []byte {
 			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:])^0x5a5a)
 			return nil
@@ -371,7 +373,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 		t.Run(c.name, func(t *testing.T) {
 			wait := 10 * time.Second
 			if c.fault == "" {
-				wait = 200 * time.Millisecond // in vain
+				wait = 200 * time.Millisecond // nothing will come
 			}
 			conn, err := hostileReply(t, newWorld(t), wait, c.reply)
 			switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// holder keeps Requests until it is told to answer.
+// holder keeps Requests until answer is called.
 type holder struct {
 	mu   sync.Mutex
 	held []*rdmaio.Request
@@ -34,7 +34,7 @@ func (h *holder) ServeRPC(r *rdmaio.Request) {
 	h.got <- struct{}{}
 }
 
-// answer answers the oldest.
+// answer answers the oldest Request.
 func (h *holder) answer() {
 	h.mu.Lock()
 	r := h.held[0]
@@ -49,15 +49,15 @@ func xidOf(b []byte) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }
 
-// R309: the Calls with chunks of a connection have so much memory at a time; others wait, in their
-// order, and all are served. One that needs more than that goes alone.
+// R309: the Calls with chunks of a connection share MaxConnMemory. Further ones wait in their
+// order, and all are served. One that needs more than the limit is served alone.
 func TestConnMemory(t *testing.T) {
 	for _, size := range []int{20_000, 60_000} {
 		w := rdmaiotest.New(t)
 		h := &holder{got: make(chan struct{}, 100)}
 		w.Serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
 		c := w.Dial(nil)
-		if size == 20_000 { // the first Reply brings the credits
+		if size == 20_000 { // the first Reply grants the credits
 			go func() { <-h.got; h.answer() }()
 			if _, err := c.Call(context.Background(), nullCall(99, 40)); err != nil {
 				t.Fatal(err)
@@ -85,7 +85,8 @@ func TestConnMemory(t *testing.T) {
 	}
 }
 
-// The same of all connections: what is too much is refused, and the rest goes on; memory comes back.
+// MaxMemory limits all connections: a Call that finds none left is refused, the others go on, and
+// the memory is released.
 func TestServerMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
@@ -106,7 +107,7 @@ func TestServerMemory(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	for range 1000 { // the first one's memory is given back a moment after its Reply
+	for range 1000 { // the memory of the first is released a moment after its Reply
 		if _, err := second.Call(context.Background(), writeCall(3, 0, make([]byte, 20_000))); err == nil {
 			break
 		} else if !errors.As(err, &pe) {
@@ -116,7 +117,7 @@ func TestServerMemory(t *testing.T) {
 	}
 }
 
-// A server has so many connections; more are rejected, until one is gone.
+// A server has MaxConns connections; further ones are rejected until one ends.
 func TestMaxConns(t *testing.T) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&file{t: t}, &rdmaio.Config{MaxConns: 2})
@@ -148,8 +149,8 @@ func TestMaxConns(t *testing.T) {
 	t.Error("no place for another connection")
 }
 
-// Handlers that wait have places, over all connections; a Call that gets none is served later, or
-// never if its connection ends.
+// Handlers that block use MaxHandlers places over all connections. A Call that gets none is served
+// later, or never if its connection ends.
 func TestMaxHandlers(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var mu sync.Mutex
@@ -184,7 +185,8 @@ func TestMaxHandlers(t *testing.T) {
 	}
 }
 
-// Calls of one client that are never answered hold all places for handlers, and no other client waits.
+// Calls of one client that are never answered hold all places for handlers, and no other client
+// waits.
 func TestHandlersOfOne(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
@@ -198,7 +200,8 @@ func TestHandlersOfOne(t *testing.T) {
 	greedy, other := w.Dial(nil), w.Dial(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if _, err := greedy.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
+	// the first Reply grants the credits
+	if _, err := greedy.Call(ctx, nullCall(1, 40)); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -217,12 +220,12 @@ func TestHandlersOfOne(t *testing.T) {
 	wg.Wait()
 }
 
-// R309: connections that take all the memory they may have leave some for one that wants little, however many they
-// are: each has at most as much as is left.
+// R309: connections that take as much memory as they may leave some for a small one, however many
+// they are: each has at most as much as is left.
 func TestMemoryOfMany(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var mu sync.Mutex
-	var held []*rdmaio.Request // Calls that stay, until it is over
+	var held []*rdmaio.Request // Calls that are not answered before the end
 	over := false
 	answer := func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: replyHeader(xidOf(r.Message)).buf}, nil)
@@ -251,7 +254,8 @@ func TestMemoryOfMany(t *testing.T) {
 	}()
 	for range 3 {
 		c := w.Dial(nil)
-		if _, err := c.Call(ctx, nullCall(1, 40)); err != nil { // the first Reply brings the credits
+		// the first Reply grants the credits
+		if _, err := c.Call(ctx, nullCall(1, 40)); err != nil {
 			t.Fatal(err)
 		}
 		for xid := range uint32(10) {
@@ -269,7 +273,7 @@ func TestMemoryOfMany(t *testing.T) {
 	}
 }
 
-// A connection that is idle keeps no memory of the Calls that it once had (R309).
+// An idle connection keeps no memory of earlier Calls (R309).
 func TestIdleMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -294,7 +298,7 @@ func TestIdleMemory(t *testing.T) {
 	})
 }
 
-// What a peer does is not worth more than ten lines a second; how many were left out is told.
+// A peer can cause ten log lines a second at most. The log says how many were omitted.
 func TestLogLimit(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var out lockedBuffer

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// numbering answers each Call with the number of Calls before it, after pause.
+// numbering answers each Call with the number of Calls before it, after a pause.
 type numbering struct {
 	pause time.Duration
 	n     atomic.Uint32
@@ -26,7 +26,7 @@ func (h *numbering) ServeRPC(r *rdmaio.Request) {
 	time.AfterFunc(h.pause, func() { r.Reply(e.message(), nil) })
 }
 
-// number makes a Call of 40 bytes and returns what numbering answered.
+// number makes a Call of 40 bytes and returns the answer of numbering.
 func number(t *testing.T, c *rdmaio.Conn, xid uint32) uint32 {
 	t.Helper()
 	reply, err := c.Call(context.Background(), nullCall(xid, 40))
@@ -45,8 +45,9 @@ func wantStats(t *testing.T, what string, c *rdmaio.ReplyCache, want rdmaio.Repl
 	}
 }
 
-// T131, R288: two clients of one host that make the same Call with the same XID get each their own reply, also when both Calls are in
-// progress at a time. When the first has gone, what it was told is for whoever asks again.
+// T131, R288: two clients of one host that make the same Call with the same XID each get their own
+// reply, also when both Calls are in progress at a time. When the first client has gone, its reply
+// answers the next Call.
 func TestReplyCacheTwoClients(t *testing.T) {
 	for _, pause := range []time.Duration{0, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,8 +72,9 @@ func TestReplyCacheTwoClients(t *testing.T) {
 	}
 }
 
-// T131: a client may know that its connection is lost before the server does: a Call of another connection that stands is held back,
-// and then answered with what the lost one was told, or executed if it was not lost.
+// T131: a client may know before the server that its connection is lost. The Call of another
+// connection is held back while the first is up. It is answered with the reply to the first if that
+// is lost, and executed otherwise.
 func TestReplyCacheGrace(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		for _, pause := range []time.Duration{0, 3 * time.Second} {
@@ -105,7 +107,8 @@ func TestReplyCacheGrace(t *testing.T) {
 	}
 }
 
-// What a client that has gone was told is for the first that asks again, and for no further one while that stands.
+// The reply to a client that has gone answers the first connection that asks again, and no further
+// one while that connection is up.
 func TestReplyCacheInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -119,7 +122,7 @@ func TestReplyCacheInTurn(t *testing.T) {
 	})
 }
 
-// A Call whose connection went while it was held back is not executed.
+// A Call whose connection ended while it was held back is not executed.
 func TestReplyCacheGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -144,7 +147,7 @@ func TestReplyCacheGone(t *testing.T) {
 	})
 }
 
-// Idempotent procedures are executed again and kept nowhere.
+// Idempotent procedures are executed again, and their replies are not kept.
 func TestReplyCacheIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -165,7 +168,7 @@ func TestReplyCacheIdempotent(t *testing.T) {
 	})
 }
 
-// T132: a Call in progress stays, however little room there is: it is not executed twice.
+// T132: a Call in progress keeps its entry, however little room there is: it is not executed twice.
 func TestReplyCacheKeepsRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -175,7 +178,7 @@ func TestReplyCacheKeepsRunning(t *testing.T) {
 		})
 		w.Serve(cache, nil)
 		first, second := w.Dial(nil), w.Dial(nil)
-		number(t, first, 100) // credits
+		number(t, first, 100) // gets credits
 		number(t, second, 100)
 		h.n.Store(0)
 		answers := make(chan uint32, 16)
@@ -195,14 +198,15 @@ func TestReplyCacheKeepsRunning(t *testing.T) {
 			t.Errorf("executed %d times, want 8", h.n.Load())
 		}
 		time.Sleep(time.Hour)
-		number(t, first, 8) // what sources with Calls in progress had is let go like all else
+		number(t, first, 8) // entries of sources that had Calls in progress are removed like others
 		if s := cache.Stats(); s.Entries > 1 || s.Sources > 1 || s.Bytes > 400 || s.Running != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// A source is forgotten when all it had is too old, or when there are too many; those that were silent longest go first.
+// A source is removed when all its replies are too old, or when there are too many sources; then
+// the one silent longest goes first.
 func TestReplyCacheForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -212,7 +216,7 @@ func TestReplyCacheForgets(t *testing.T) {
 		})
 		w.Serve(cache, nil)
 		c := w.Dial(nil)
-		for i, name := range []string{"a", "b", "c", "d", "a", "e", "f"} { // b and c go
+		for i, name := range []string{"a", "b", "c", "d", "a", "e", "f"} { // removes b and c
 			client = name
 			number(t, c, uint32(i))
 		}
@@ -237,7 +241,8 @@ func TestReplyCacheForgets(t *testing.T) {
 	})
 }
 
-// T132: there is a total. Sources that want all of it share it, and lose nothing that a modest one has.
+// T132: there is a limit for all sources. Those that want all of it share it, and a modest source
+// loses nothing.
 func TestReplyCacheTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total, entry = 64 << 10, 256 + 32
@@ -278,7 +283,7 @@ func TestReplyCacheTotal(t *testing.T) {
 	})
 }
 
-// By default the hosts of an IPv6 /64 are one source, with the room of one, and yet clients of their own.
+// By default the hosts of an IPv6 /64 are one source with one limit, but different clients.
 func TestReplyCacheSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -309,7 +314,7 @@ func TestReplyCacheSources(t *testing.T) {
 	})
 }
 
-// A reply that is too large is counted, since its Call will be executed again.
+// A reply that is too large is counted, because its Call will be executed again.
 func TestReplyCacheTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)

@@ -17,13 +17,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// both is a server and a client that serve each other.
+// both is a server and a client that call each other.
 type both struct {
 	server *rdmaio.Conn // its end of the connection
 	client *rdmaio.Conn
 }
 
-// newBoth connects a client to a server, each with a handler. The first Call is made: it allows reverse ones.
+// newBoth connects a client to a server, each with a handler, and makes the first Call, which
+// allows reverse ones.
 func newBoth(w *rdmaiotest.World, forward, reverse rdmaio.Handler, server, client rdmaio.Config) *both {
 	w.T.Helper()
 	if server.ReverseCredits == 0 {
@@ -45,7 +46,7 @@ func newBoth(w *rdmaiotest.World, forward, reverse rdmaio.Handler, server, clien
 	return b
 }
 
-// quiet asserts that nothing went wrong, and nothing is left in work.
+// quiet asserts that there were no faults and nothing is in progress.
 func (b *both) quiet(t *testing.T) {
 	t.Helper()
 	for _, c := range []*rdmaio.Conn{b.client, b.server} {
@@ -58,8 +59,8 @@ func (b *both) quiet(t *testing.T) {
 	}
 }
 
-// A handler of the server calls back before it answers, and the client's handler calls
-// again: the same XID each time, in both directions (R268, R269, R273, R274; T116).
+// A handler of the server calls back before it answers, and the client's handler calls again, with
+// the same XID each time, in both directions (R268, R269, R273, R274; T116).
 func TestBothWays(t *testing.T) { rdmaiotest.Each(t, bothWays) }
 
 func bothWays(t *testing.T, w *rdmaiotest.World) {
@@ -110,7 +111,7 @@ func bothWays(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R280: no reverse Call before the upper layer allows it, and none where none is configured.
+// R280: no reverse Call is sent before the upper layer allows it, nor without ReverseCredits.
 func TestReverseNotReady(t *testing.T) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&file{t: t}, &rdmaio.Config{ReverseCredits: 1})
@@ -129,8 +130,8 @@ func TestReverseNotReady(t *testing.T) {
 	}
 }
 
-// Chunks in the reverse direction, once turned on, are those of the forward one (R275): the same
-// READ and WRITE, whose server is the client.
+// Chunks in the reverse direction work as in the forward one when they are on (R275): the same READ
+// and WRITE, with the client as the server.
 func TestReverseChunks(t *testing.T) { rdmaiotest.Each(t, reverseChunks) }
 
 func reverseChunks(t *testing.T, w *rdmaiotest.World) {
@@ -157,7 +158,8 @@ func reverseChunks(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// Without the option nothing goes but what fits inline, and what does not fit is told to who sends it (R276).
+// Without ReverseChunks a reverse message goes only if it fits inline. If not, the sender gets an
+// error (R276).
 func TestReverseInlineOnly(t *testing.T) { rdmaiotest.Each(t, reverseInlineOnly) }
 
 func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
@@ -174,7 +176,7 @@ func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
 		}
 		return readReply(reply)
 	}
-	// A Call of exactly the threshold, header included, and one word more.
+	// A Call of exactly the threshold, header included, and one of one word more.
 	if _, err := call(nullCall(0, 1024-28)); err != nil {
 		t.Error(err)
 	}
@@ -185,7 +187,8 @@ func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
 	if _, err := call(writeCall(0, 0, make([]byte, 2000))); !errors.As(err, &se) {
 		t.Errorf("a Call with a large item: %v", err)
 	}
-	// Places are not offered: what fits comes inline, the rest is an error at both ends.
+	// Results are not offered: a result that fits comes inline, and a larger one is an error at
+	// both ends.
 	if data, err := call(readCall(0, 0, make([]byte, 900))); err != nil || !bytes.Equal(data, f.data[:900]) {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
@@ -202,7 +205,8 @@ func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// R124, R277, T118: a raw server that offers chunks all the same gets ERR_CHUNK, and the connection goes on.
+// R124, R277, T118: a raw server that offers chunks without ReverseChunks gets ERR_CHUNK, and the
+// connection goes on.
 func TestReverseChunkRefused(t *testing.T) {
 	w := rdmaiotest.New(t)
 	ran := 0
@@ -253,8 +257,8 @@ func dialRaw(w *rdmaiotest.World, cfg *rdmaio.Config) (*peertest.Peer, *rdmaio.C
 	return p, c
 }
 
-// R281, T117: a client that serves nothing, and one whose handler is busy, drop reverse Calls that they never asked
-// for, 10,000 of them (T119, B21); forward Calls go on meanwhile.
+// R281, T117: a client without a handler, and one whose handler is busy, drop unrequested reverse
+// Calls, 10,000 of them (T119, B21). Forward Calls go on meanwhile.
 func TestReverseFlood(t *testing.T) {
 	for _, serves := range []int{0, 3} {
 		t.Run(fmt.Sprint(serves), func(t *testing.T) {
@@ -296,8 +300,8 @@ func TestReverseFlood(t *testing.T) {
 	}
 }
 
-// Callers on both sides at once, more than there are credits, messages of all shapes: each gets its own answer,
-// and the Receives are those of both directions (R266, R270, R271).
+// Callers on both sides at once, more than there are credits, with messages of all shapes. Each
+// gets its own answer, and the two directions share the Receives (R266, R270, R271).
 func TestBothBusy(t *testing.T) { rdmaiotest.EachWithHeads(t, bothBusy) }
 
 func bothBusy(t *testing.T, w *rdmaiotest.World) {
@@ -353,8 +357,8 @@ func bothBusy(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// The end of the connection ends the Calls of both sides, and says which may have run (R278: sending again is the
-// business of whoever has the next connection; T120).
+// The end of the connection ends the Calls of both sides, and the errors say which may have run
+// (R278: the owner of the next connection sends again; T120).
 func TestReverseLost(t *testing.T) { rdmaiotest.Each(t, reverseLost) }
 
 func reverseLost(t *testing.T, w *rdmaiotest.World) {
