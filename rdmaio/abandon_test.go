@@ -33,8 +33,8 @@ func (p fixedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRe
 	return fixedMR{mr}, nil
 }
 
-// R289, R290, T64: an RDMA Write of a server that is late never reaches the memory of the Call. It does no harm where the key
-// outlives the Call, and breaks the connection where the key had to end.
+// R289, R290, T64: a late RDMA Write of a server never reaches the memory of the Call. It does no
+// harm where the key outlives the Call, and breaks the connection where the key was invalidated.
 func TestLateWrite(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
 		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
@@ -66,7 +66,7 @@ func TestLateWrite(t *testing.T) {
 				go func() { quick(nil).ServeRPC(<-h.got) }()
 				again(t, c, smallCall(), 3)
 			} else {
-				if err == nil && w.Net != nil { // over TCP it may have left before the connection ended
+				if err == nil && w.Net != nil { // over TCP it may have been sent before the end
 					t.Error("a reply to a dead key went well")
 				}
 				<-c.Done()
@@ -86,7 +86,8 @@ func TestLateWrite(t *testing.T) {
 	}
 }
 
-// R289: a server that fetches the data of a cancelled Call late gets what the Call had, not what its memory is used for since.
+// R289: a server that reads the data of a cancelled Call late gets the Call's data, not later
+// content of its memory.
 func TestLateRead(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := silent{make(chan *rdmaio.Request, 1)}
@@ -123,14 +124,16 @@ func TestLateRead(t *testing.T) {
 			t.Error("the server has other data")
 		}
 		quick(nil).ServeRPC(late)
-		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Regions == 1 }) // the other Call's, kept for the next
+		// The region left belongs to the other Call, and is kept for reuse.
+		counts(t, c, func(st *rdmaio.Stats) bool { return st.InFlight == 0 && st.Regions == 1 })
 		if err := c.Err(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// R289, R291: impatient callers do not cost the others their connection, and what their Calls leave is bounded and comes back.
+// R289, R291: impatient callers do not cost the others their connection. The memory that their
+// Calls leave is bounded and is released.
 func TestImpatientCallers(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: rdmaiotest.Pattern(60_000, 1)}).ServeRPC(r) }), nil)
@@ -174,7 +177,8 @@ func TestImpatientCallers(t *testing.T) {
 	})
 }
 
-// What cancelled Calls leave is bounded: beyond that the keys end, and the peer's access the connection.
+// The memory that cancelled Calls leave is bounded: beyond that the keys are invalidated, and an
+// access of the peer ends the connection.
 func TestAbandonedMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 16)}

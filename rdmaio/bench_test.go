@@ -113,7 +113,7 @@ func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
 
 func BenchmarkCall128(b *testing.B) { benchmark(b, quick(nil), smallCall(), 0) }
 
-// BenchmarkCall128Events is a Call of which both sides tell; BenchmarkCall128 has nobody to tell.
+// BenchmarkCall128Events makes Calls with Events at both sides; BenchmarkCall128 has none.
 func BenchmarkCall128Events(b *testing.B) {
 	told := 0
 	c := plain(b, quick(nil), &rdmaio.Config{Events: func(rdmaio.Event) { told++ }})

@@ -16,7 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// causeRounds is how often a test of a cause runs: which of two goroutines sees the end first is a matter of chance.
+// causeRounds is the number of runs of a test of a cause: it is random which of two goroutines sees
+// the end first.
 const causeRounds = 60
 
 // names checks that an error has all the parts.
@@ -29,8 +30,8 @@ func names(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// A server that sends a longer Reply than was agreed is to blame for the end of the connection: the error of
-// the Call, and that of the connection, say so with both sizes.
+// A server ends the connection by a longer Reply than was negotiated: the errors of the Call and of
+// the connection say so with both sizes.
 func TestLongReplyIsNamed(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
@@ -65,8 +66,8 @@ func TestLongReplyIsNamed(t *testing.T) {
 	})
 }
 
-// A client that refuses a Read of the chunk that it offered itself: the server's error names the Call, the
-// key and the range.
+// A client refuses a Read of the chunk that it offered itself: the server's error names the Call,
+// the key and the range.
 func TestRefusedReadIsNamed(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		ends := make(chan error, causeRounds)
@@ -79,7 +80,7 @@ func TestRefusedReadIsNamed(t *testing.T) {
 		}})
 		for range causeRounds {
 			p := w.DialRaw(t)
-			p.Send(peertest.Bytes(t, msg(""))) // once it is answered the connection is up, and its end an event
+			p.Send(peertest.Bytes(t, msg(""))) // its answer proves that the connection is up
 			if p.Message(peertest.Patience) == nil {
 				t.Fatal("a good Call was not answered")
 			}
@@ -90,8 +91,8 @@ func TestRefusedReadIsNamed(t *testing.T) {
 	})
 }
 
-// A peer whose faults end the connection hears that it broke a rule, and one that is too slow that it was: an
-// ordinary goodbye would leave its owner without a word.
+// A peer whose faults end the connection gets the reason that it broke a rule, and a slow one that
+// it was too slow, instead of an ordinary goodbye.
 func TestPeerHearsWhy(t *testing.T) {
 	hears := func(t *testing.T, p *peertest.Peer, want verbs.Status) {
 		t.Helper()

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// T126: either end closes, or the link breaks, after each step of chunked Calls.
-// Each Call ends once; nobody keeps a region, a buffer or a goroutine (the world's Cleanup and TestMain see).
+// T126: either end closes, or the link breaks, after each step of chunked Calls. Each Call ends
+// once. No region, buffer or goroutine is left, as the world's Cleanup and TestMain check.
 func TestCloseAtEachStep(t *testing.T) {
 	for _, who := range []string{"client", "server", "device"} {
 		finished := false
@@ -30,7 +30,8 @@ func TestCloseAtEachStep(t *testing.T) {
 	}
 }
 
-// closeAfter lets step requests of two Calls run, closes, and reports whether the Calls were over by then.
+// closeAfter lets step requests of two Calls run, closes, and reports whether the Calls had ended
+// by then.
 func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&file{t: t, data: rdmaiotest.Pattern(9000, 1)}, nil)
@@ -171,11 +172,11 @@ func TestCloseWaitsForHandlers(t *testing.T) {
 	}
 }
 
-// Dialing what is not there, or what cannot work, leaves nothing behind.
+// A Dial to a missing server, or with unusable settings, leaves nothing behind.
 func TestDialFails(t *testing.T) {
 	w := rdmaiotest.New(t)
 	if _, err := rdmaio.Dial(context.Background(), w.Client, "nowhere", nil); !errors.Is(err, verbs.ErrConnectionRefused) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no listener: %v", err)
 	}
 	for _, cfg := range []rdmaio.Config{{Credits: -1}, {Credits: 1 << 20}, {InlineSend: 1023}, {InlineRecv: 256<<10 + 1}, {InlineSend: -1}, {SendQueue: 1}, {SegmentSize: -1}} {
 		if _, err := rdmaio.Dial(context.Background(), w.Client, "nowhere", &cfg); !errors.Is(err, verbs.ErrInvalidValue) {

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What cannot work is refused by the name of its field, before anything is made; the device has 16384 Receives.
+// Unusable settings are refused by the name of the field, before anything is made; the device has
+// 16384 Receives.
 func TestConfigRefused(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &file{t: t}

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// fakeQueue is a completion queue with n completions, which notes what is called.
+// fakeQueue is a completion queue with n completions, which records the calls.
 type fakeQueue struct {
 	verbs.CompletionQueue
 	name  string
@@ -29,8 +29,8 @@ func (q *fakeQueue) Poll(wcs []verbs.WC) (int, error) {
 	return k, nil
 }
 
-// A completion that comes between a look into a queue and its arming would wait for the next one, so queues are armed
-// first. A full batch may be followed by more.
+// A completion between a Poll of a queue and its Arm would wait for the next one, so queues are
+// armed first. More completions may follow a full batch.
 func TestGather(t *testing.T) {
 	for _, tt := range []struct{ sends, receives, first, second int }{
 		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, 31, 31, 0}, {0, 32, 32, 0}, {32, 8, 32, 8}, {20, 20, 32, 8}, {0, 40, 32, 8},

@@ -30,14 +30,16 @@ func TestRefusedSend(t *testing.T) {
 	}
 }
 
-// R309: the end of one large Call lets all go that waited for its memory, not the first of them only.
+// R309: the end of one large Call lets all Calls go on that waited for its memory, not only the
+// first.
 func TestAllWaitersGo(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
 	s := w.Serve(h, &rdmaio.Config{MaxConnMemory: 50_000})
 	c := w.Dial(nil)
 	go func() { <-h.got; h.answer() }()
-	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 30_000))); err != nil { // brings the credits, and trust
+	// This Call brings the credits and the allowance.
+	if _, err := c.Call(context.Background(), writeCall(1, 0, make([]byte, 30_000))); err != nil {
 		t.Fatal(err)
 	}
 	const small = 4

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// diary keeps what Config.Events is told, and checks its order.
+// diary keeps the events of Config.Events, and checks their order.
 type diary struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -111,7 +111,7 @@ func (d *diary) unfinished() bool {
 	return len(d.open) > 0
 }
 
-// count is how many events of a kind there were.
+// count returns the number of events of a kind.
 func (d *diary) count(kind string) (n uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,8 @@ func TestEvents(t *testing.T) {
 				go func() { <-dropped; cancel() }()
 			}
 			_, err := c.Call(ctx, call)
-			for len(s.Conns()) > 0 && there.unfinished() { // the server may be later, and the order is looked at below
+			// The server may be later; the order is checked below.
+			for len(s.Conns()) > 0 && there.unfinished() {
 				time.Sleep(time.Millisecond)
 			}
 			return err
@@ -261,7 +262,8 @@ func TestEventsNameProcedures(t *testing.T) {
 	}
 }
 
-// With one credit all Calls but one wait, and the numbers agree with Stats however many come at a time.
+// With one credit all Calls but one wait. The numbers agree with Stats for any number of concurrent
+// Calls.
 func TestEventsOfWaiting(t *testing.T) {
 	w := rdmaiotest.New(t)
 	there, here := newDiary(t), newDiary(t)
@@ -303,7 +305,7 @@ func TestEventsOfWaiting(t *testing.T) {
 	}
 }
 
-// What does not come about is told, too.
+// Failures have events, too.
 func TestEventsOfFailures(t *testing.T) {
 	w := rdmaiotest.New(t)
 	there, here := newDiary(t), newDiary(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A server calls its client on the connection that the client made. In this program, the client calls
-// procedure 1 to report that it is ready, and the server calls procedure 7. An error ends the program,
-// to keep the example short.
+// A server calls its client on the connection that the client made. In this program, the client
+// calls procedure 1 to report that it is ready, and the server calls procedure 7. An error ends the
+// program, to keep the example short.
 func ExampleBackchannel() {
 	must := func(err error) {
 		if err != nil {

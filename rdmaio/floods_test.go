@@ -123,7 +123,8 @@ func TestFloods(t *testing.T) {
 			}
 			wg.Wait()
 		},
-		"private data cut": func(t *testing.T, p *rdmaiotest.SocketPeer) { // longer by its length field
+		// The length field is too large.
+		"private data cut": func(t *testing.T, p *rdmaiotest.SocketPeer) {
 			control := rdmaiotest.Hello(make([]byte, 20))
 			control[7] = 200
 			p.Write(p.Segment(wire.Header{Type: wire.Write}, control, nil))

@@ -17,8 +17,9 @@ func bigRead(xid uint32, n uint32) []byte {
 	return wireWords(xid, 1, 16, 0, 1, 40, 0x1234, n, 0, 0, 0, 0, 0, xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
 }
 
-// R309, A13: what a connection retains for Calls with chunks is at most 64 KiB and four times the bytes that the peer has
-// delivered, however much its Calls name, and wherever the peer stops to serve RDMA Reads.
+// R309, A13: a connection retains for Calls with chunks at most 64 KiB and four times the bytes
+// that the peer has delivered, however much its Calls claim, and wherever the peer stops serving
+// RDMA Reads.
 func TestMemoryFollowsDelivery(t *testing.T) {
 	for name, serves := range map[string]int{"no Read served": 0, "one Read served": 1, "two Reads served": 2, "three Reads served": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +57,8 @@ func TestMemoryFollowsDelivery(t *testing.T) {
 	}
 }
 
-// Calls that begin in short buffers arrive whole, in each shape and with any number of RDMA Reads at a time, and what they took
-// comes back.
+// Calls that begin in short buffers arrive whole, in each shape and with any number of concurrent
+// RDMA Reads, and their memory is released.
 func TestGrowingCalls(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		for _, reads := range []int{0, 1, 3} {
@@ -104,7 +105,8 @@ func TestGrowingCalls(t *testing.T) {
 	})
 }
 
-// A connection that ends while a Call is growing, and others wait for memory, ends them all, and their memory comes back.
+// If a connection ends while a Call is growing, and others wait for memory, all of them end, and
+// their memory is released.
 func TestGrowingCallsLost(t *testing.T) {
 	w := newBareWorld(t)
 	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)

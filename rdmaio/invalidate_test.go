@@ -49,8 +49,8 @@ func (m stubbornMR) Invalidate() error {
 	return errStubborn
 }
 
-// RFC 8166 §4.5.4, R329: who cannot invalidate closes the connection before the
-// caller has its memory back, and says so although the reply came.
+// RFC 8166 §4.5.4, R329: a side that cannot invalidate closes the connection before the caller has
+// its memory back, and reports that although the reply came.
 func TestCannotInvalidate(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Serve(&file{t: t, data: rdmaiotest.Pattern(5000, 1)}, nil)
@@ -79,8 +79,8 @@ func TestCannotInvalidate(t *testing.T) {
 	}
 }
 
-// R303: the keys end before anybody looks at what was written: with a Reply that is no good and a key that cannot be
-// ended, the error is the key.
+// R303: keys are invalidated before the results are read. With a bad Reply and a key that cannot be
+// invalidated, the error is about the key.
 func TestKeysEndFirst(t *testing.T) {
 	w := rdmaiotest.New(t)
 	fired := 0

@@ -65,8 +65,10 @@ func legacyReply(t *testing.T, w *rdmaiotest.World) {
 		}
 		l.ServeRPC(r)
 	}), &rdmaio.Config{Legacy: true})
-	c := w.Dial(&rdmaio.Config{Legacy: true, ReverseChunks: true}) // no effect: no reverse Call is served
-	for i, n := range []int{3000, 30001, 50001} {                  // in rising order: TestMemoryFollowsDelivery
+	// ReverseChunks has no effect here: no reverse Call is served.
+	c := w.Dial(&rdmaio.Config{Legacy: true, ReverseChunks: true})
+	// The lengths rise because memory follows delivery (TestMemoryFollowsDelivery).
+	for i, n := range []int{3000, 30001, 50001} {
 		mark := len(w.History.Events())
 		reply, err := c.Call(context.Background(), plainRead(uint32(i), 7, n))
 		if err != nil {
@@ -215,8 +217,10 @@ func TestPaddingSkip(t *testing.T) {
 	p := w.DialRaw(t)
 	for _, c := range []struct{ align, threshold, want string }{
 		{"00000080", "00000008", `48 "aligned."`},
-		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`}, // 8 bytes: under the threshold
-		{"00040000", "00000001", `262064 ""`},                                                 // past the end: the decoder refuses it
+		// 8 bytes: under the threshold.
+		{"00000080", "00000009", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`},
+		// Past the end: the decoder refuses it.
+		{"00040000", "00000001", `262064 ""`},
 		{"00000001", "00000001", `0 "` + string(bytes.Repeat([]byte("p"), 48)) + `aligned."`},
 	} {
 		m := peertest.Bytes(t, head+"00000002 "+c.align+c.threshold+"00000000 00000000 00000000"+goodCall+"00000008")

@@ -2,7 +2,8 @@ package rdmaio
 
 import "testing"
 
-// R309: bytes that a budget refuses are not counted, so that it still has what was left, however often it refused.
+// R309: bytes that a budget refuses are not counted, so that the rest stays available, however
+// often it refuses.
 func TestBudget(t *testing.T) {
 	b := budget{most: 100}
 	for range 3 {

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// What a server refuses, or ends a connection for, stands in its log with the peer and the reason: ERR_CHUNK has no
-// room for any, so whoever gets one can only be sent there.
+// When a server refuses a Call, or ends a connection for a fault, its log has the peer and the
+// reason. ERR_CHUNK has no field for a reason, so the log is the only source.
 func TestRefusalsAreLogged(t *testing.T) {
 	const prefix = "cafe0001 00000001 00000020 "
 	for _, c := range []struct {
@@ -52,7 +52,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 }
 
-// The same for an answer that has no place to go: the handler is told, and perhaps does not listen.
+// The same for an answer that has no place to go: done gets the error, but the handler may ignore
+// it.
 func TestRepliesWithoutRoomAreLogged(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var out lockedBuffer

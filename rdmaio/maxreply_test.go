@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// Call.MaxReply: the reply comes whether or not it fits ReplyBuf, in ReplyBuf where it does, and nothing is written behind ReplyBuf.
+// Call.MaxReply: the reply comes whether or not it fits ReplyBuf, in ReplyBuf if it does, and
+// nothing is written beyond ReplyBuf.
 func TestCallMaxReply(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		size := 0

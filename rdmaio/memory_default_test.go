@@ -12,8 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// Config.MaxMemory is by default a quarter of what the process may have: a Call that needs more is refused, and one that needs
-// less is not. The limit is read once, so another process tries it.
+// Config.MaxMemory is by default a quarter of the memory that the process may use: a Call that
+// needs more is refused, and one that needs less is not. The limit is read once, so the test runs
+// another process.
 func TestMaxMemoryDefault(t *testing.T) {
 	const limit = "GOMEMLIMIT=64MiB"
 	if os.Getenv("RDMAIO_MEMORY_TEST") == "" {

@@ -84,7 +84,7 @@ func writeCall(xid uint32, offset uint64, data []byte) *rdmaio.Call {
 	return &rdmaio.Call{Message: e.message()}
 }
 
-// readCall asks for what is at an offset, as much as fits into buf.
+// readCall reads from an offset as many bytes as fit into buf.
 func readCall(xid uint32, offset uint64, buf []byte) *rdmaio.Call {
 	e := callHeader(xid, procRead)
 	e.opaque("", handle)

@@ -40,7 +40,8 @@ func TestHandlersMayWait(t *testing.T) {
 	})
 }
 
-// Requests that wait for a handler have no goroutine: however many come, there are MaxHandlers and one for each connection.
+// Requests that wait for a handler have no goroutine: however many there are, the goroutines are
+// MaxHandlers and one for each connection.
 func TestWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conns, calls, handlers = 4, 24, 3
@@ -92,8 +93,9 @@ func TestWaitingRequests(t *testing.T) {
 	})
 }
 
-// Requests that wait for a handler when their connection ends never reach one, and hold up nothing: the server closes when
-// the handlers that run have answered, and another connection has the shared places.
+// Requests that wait for a handler when their connection ends never reach one, and delay nothing:
+// the server closes when the running handlers have answered, and another connection gets the shared
+// places.
 func TestWaitingRequestsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -129,7 +131,8 @@ func TestWaitingRequestsEnd(t *testing.T) {
 	})
 }
 
-// A place that was used is free again: with one place, and the connection's own, two handlers meet each time.
+// A used place becomes free again: with one place, and the connection's own, two handlers run
+// concurrently each time.
 func TestPlacesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)

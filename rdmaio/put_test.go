@@ -12,8 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// A server without configuration takes a Call of 8 MiB. It refuses one beyond MaxReadBytes: the caller reads how much it offered and
-// which limits of the server can be the cause, and the server logs the limit that was.
+// A server without configuration accepts a Call of 8 MiB. It refuses one beyond MaxReadBytes. The
+// caller's error has the offered size and the limits of the server that may be the cause, and the
+// server logs the limit that was exceeded.
 func TestLargePut(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		var out lockedBuffer
@@ -32,7 +33,8 @@ func TestLargePut(t *testing.T) {
 		}
 		names(t, err, "16777220 bytes in 1 read chunks of the Call (Config.MaxReadBytes")
 		const want = "16777220 bytes or more in chunks, limit is 16777216 (local limit, Config.MaxReadBytes)"
-		for end := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) { // the refusal goes out first
+		// The server logs after it has sent the refusal.
+		for end := time.Now().Add(5 * time.Second); !strings.Contains(out.String(), want); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%q is not in the log: %s", want, out.String())
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// refusedThenServed sends Calls, each of which the server refuses by ERR_CHUNK, and then one that it serves: the connection stands.
+// refusedThenServed sends Calls, each of which the server refuses by ERR_CHUNK, and then one that
+// it serves: the connection stays up.
 func refusedThenServed(t *testing.T, p *rdmaiotest.SocketPeer, calls ...[]byte) {
 	t.Helper()
 	for _, call := range calls {
@@ -29,7 +30,8 @@ func refusedThenServed(t *testing.T, p *rdmaiotest.SocketPeer, calls ...[]byte) 
 	}
 }
 
-// R118, R297, T124: where the peer serves no RDMA Reads a Call with a read chunk is refused, whenever it comes, and the others go on.
+// R118, R297, T124: where the peer serves no RDMA Reads a Call with a read chunk is refused at any
+// time, and the others go on.
 func TestNoReadsServed(t *testing.T) {
 	w := newBareWorld(t)
 	w.Serve(quick(nil), nil)
@@ -66,7 +68,8 @@ func (d noResources) Dial(ctx context.Context, addr string, qp verbs.QueuePair, 
 	return d.Device.Dial(ctx, addr, qp, &p)
 }
 
-// R297: a client whose queue pair cannot serve RDMA Reads makes no read chunks, and says what to do.
+// R297: a client whose queue pair cannot serve RDMA Reads makes no read chunks, and its error says
+// what to do.
 func TestServesNoReads(t *testing.T) {
 	w := newBareWorld(t)
 	w.Client = noResources{w.Client}
@@ -88,7 +91,8 @@ func TestServesNoReads(t *testing.T) {
 	again(t, c, smallCall(), 3)
 }
 
-// R118, T48: a chunk at addresses that the provider cannot name is refused, whichever list it is in, and the others go on.
+// R118, T48: a chunk at addresses that the provider cannot name is refused in any list, and the
+// others go on.
 func TestAddressesOfNoProvider(t *testing.T) {
 	w := newBareWorld(t)
 	w.Serve(quick(nil), nil)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Pauses differ at random, by at most half, so that clients that lost one server do not all come back at once.
+// Pauses differ at random, by at most half, so that the clients of a lost server do not all
+// reconnect at once.
 func TestBackoffJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Client{changed: make(chan struct{})}

@@ -44,8 +44,8 @@ func (h *counted) times(xid uint32) int {
 	return h.n[xid]
 }
 
-// T121, R288: a Call that comes again, on another connection and with other chunks, is not executed; its
-// reply goes the new way.
+// T121, R288: a repeated Call, on another connection and with other chunks, is not executed; its
+// reply uses the new chunks.
 func TestReplyCache(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, n: make(map[uint32]int)}
@@ -87,7 +87,7 @@ func TestReplyCache(t *testing.T) {
 	})
 }
 
-// A duplicate that comes while the Call is executed waits for its reply; if the handler drops it both are dropped.
+// A duplicate of a Call in progress waits for its reply; if the handler drops it both are dropped.
 func TestReplyCacheWaits(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		w := rdmaiotest.New(t)
@@ -127,7 +127,7 @@ func TestReplyCacheWaits(t *testing.T) {
 	}
 }
 
-// What is kept is limited by number, bytes, size and age; clients do not push each other out.
+// The cache is limited by number, bytes, size and age; clients do not evict each other's entries.
 func TestReplyCacheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -205,7 +205,8 @@ func TestReplyCacheLarge(t *testing.T) {
 	}
 }
 
-// A storm of lost connections with a cache: each Call is executed exactly once, and each caller gets its result.
+// Connections are lost repeatedly, with a cache: each Call is executed exactly once, and each
+// caller gets its result.
 func TestClientStormWithCache(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &counted{file: file{t: t}, n: make(map[uint32]int)}

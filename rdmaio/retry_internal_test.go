@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// R284: what would fail in the same way on another connection is not tried on one, even where the connection ended too.
+// R284: a Call that would fail in the same way on another connection is not sent again, even where
+// the connection ended too.
 func TestLasting(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

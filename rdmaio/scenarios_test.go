@@ -46,8 +46,8 @@ func (s *strict) ServeRPC(r *rdmaio.Request) {
 	r.Reply(e.message(), nil)
 }
 
-// A message that the transport has put together, and that is no good to the upper layer, gets an RPC answer:
-// the transport has no fault to tell (R53, R70, R328; T31, T35, T45).
+// A message that the transport has assembled, and the upper layer cannot use, gets an RPC answer:
+// the transport reports no fault (R53, R70, R328; T31, T35, T45).
 func TestUpperLayerRefuses(t *testing.T) { rdmaiotest.Each(t, upperLayerRefuses) }
 
 func upperLayerRefuses(t *testing.T, w *rdmaiotest.World) {
@@ -95,7 +95,8 @@ func upperLayerRefuses(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T49, R74: the peer's memory ends between the Call and the Read: the connection goes, nothing is dispatched, others are served.
+// T49, R74: the peer's memory is deregistered between the Call and the Read: the connection ends,
+// nothing is dispatched, others are served.
 func TestReadComesLate(t *testing.T) { rdmaiotest.Each(t, readComesLate) }
 
 func readComesLate(t *testing.T, w *rdmaiotest.World) {
@@ -147,7 +148,8 @@ func rawRead(n int, lists string) string {
 	return head + "00000000 00000000 " + lists + fmt.Sprintf("%x", m)
 }
 
-// T54, R86: a write chunk of no segments comes back as it is, and the result goes inline, or to the reply chunk.
+// T54, R86: a write chunk of no segments is returned unchanged, and the result goes inline, or to
+// the reply chunk.
 func TestEmptyWriteChunk(t *testing.T) { rdmaiotest.Each(t, emptyWriteChunk) }
 
 func emptyWriteChunk(t *testing.T, w *rdmaiotest.World) {
@@ -185,7 +187,8 @@ func emptyWriteChunk(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T59: segments that overlap each other and the reply chunk are written in order; nothing else of the peer's is touched.
+// T59: segments that overlap each other and the reply chunk are written in order; no other memory
+// of the peer changes.
 func TestOverlappingOffers(t *testing.T) { rdmaiotest.Each(t, overlappingOffers) }
 
 func overlappingOffers(t *testing.T, w *rdmaiotest.World) {
@@ -207,8 +210,8 @@ func overlappingOffers(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T84: what a Call says is looked at once it is here; the peer may change its memory as it likes then.
-// R102: a Call that is small goes by chunk as well.
+// T84: a Call is read once it is here; the peer may then change its memory. R102: a small Call goes
+// by chunk as well.
 func TestSnapshot(t *testing.T) { rdmaiotest.Each(t, snapshot) }
 
 func snapshot(t *testing.T, w *rdmaiotest.World) {
@@ -230,8 +233,8 @@ func snapshot(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T129: the server's device goes away: all its connections end, and those of the clients, all keys are dead, and the
-// server says so and can be closed.
+// T129: the server's device is removed: all its connections end, and those of the clients, all keys
+// are invalid, and the server reports it and can be closed.
 func TestDeviceRemoved(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 8)}

@@ -29,8 +29,8 @@ func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n 
 	return errs
 }
 
-// A connection has send buffers for the messages that are out, and when it rests one. What both ends
-// have registered, and what their devices allocated, is counted, in bytes.
+// A connection has send buffers for the messages in flight, and one when idle. The test counts the
+// bytes that both ends have registered and their devices allocated.
 func TestRestingMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const credits, inline = 32, 4096
@@ -68,7 +68,8 @@ func TestRestingMemory(t *testing.T) {
 	})
 }
 
-// A connection that ends while all its messages are out gives all memory back at once, and so does its peer.
+// A connection that ends while all its messages are in flight releases all memory at once, and so
+// does its peer.
 func TestSendBuffersOfALostConnection(t *testing.T) {
 	for name, lose := range map[string]func(w *rdmaiotest.World, c *rdmaio.Conn, s *rdmaio.Server) error{
 		"close":        func(_ *rdmaiotest.World, c *rdmaio.Conn, _ *rdmaio.Server) error { return c.Close() },
@@ -119,7 +120,8 @@ func TestNoSendBuffers(t *testing.T) {
 		w.Serve(&file{t: t}, nil)
 		var script []fault.Fault
 		for at := range uint64(100) {
-			script = append(script, fault.Fault{Kind: fault.RefuseAlloc, At: 3 + at}) // the first two are had when dialing
+			// Dial makes the first two.
+			script = append(script, fault.Fault{Kind: fault.RefuseAlloc, At: 3 + at})
 		}
 		inj := fault.New(fault.Config{Script: script})
 		w.Client = inj.Device(w.Client)
@@ -141,8 +143,8 @@ func TestNoSendBuffers(t *testing.T) {
 	})
 }
 
-// A connection registers the Receives that it posts and one send buffer, not a byte more, whatever the credits of the two
-// directions are.
+// A connection registers the Receives that it posts and one send buffer, and no further byte, for
+// any credits of the two directions.
 func TestMessageMemory(t *testing.T) {
 	for _, tt := range []struct{ credits, reverse int }{{32, 0}, {32, 4}, {33, 0}, {5, 1}, {100, 20}} {
 		w := rdmaiotest.New(t)

@@ -72,8 +72,9 @@ func TestSetTermsRaises(t *testing.T) {
 	}
 }
 
-// R137, R297: no more RDMA Reads at a time than were agreed on, however many chunks and Calls there are, and
-// all data comes; with none agreed on, Calls that need some are refused by the one and not made by the other.
+// R137, R297: there are no more concurrent RDMA Reads than negotiated, for any number of chunks and
+// Calls, and all data arrives. With none negotiated, one side refuses Calls that need some, and the
+// other makes none.
 func TestSetTermsReads(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		w := rdmaiotest.New(t)

@@ -185,7 +185,8 @@ func TestRandomShapes(t *testing.T) {
 	}
 }
 
-// What does not fit is told to both sides, by name, and the connection goes on (R101, R120; T52, T53, T56, T57).
+// A message that does not fit is an error at both sides, with its name, and the connection goes on
+// (R101, R120; T52, T53, T56, T57).
 func TestDoesNotFit(t *testing.T) {
 	for _, c := range []struct {
 		name    string

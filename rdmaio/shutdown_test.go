@@ -135,7 +135,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	}
 }
 
-// T129: who started a server learns that its listener is gone.
+// T129: the owner of a server learns that its listener is gone.
 func TestListenerGone(t *testing.T) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&file{t: t}, nil)

@@ -54,7 +54,7 @@ func TestCancelAtAnyMoment(t *testing.T) {
 	}
 	wg.Wait()
 	if ok.Load() == 0 || given.Load() == 0 {
-		t.Errorf("%d Calls went well, %d were given up: the test tells nothing", ok.Load(), given.Load())
+		t.Errorf("%d Calls succeeded, %d were cancelled: the test proves nothing", ok.Load(), given.Load())
 	}
 	for deadline := time.Now().Add(5 * time.Second); c.Stats().InFlight > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -66,8 +66,8 @@ func TestCancelAtAnyMoment(t *testing.T) {
 	}
 }
 
-// T2, R3, R134: a peer that sends more Calls than it has credits loses the
-// connection, and nobody else anything.
+// T2, R3, R134: a peer that sends more Calls than it has credits loses the connection, and no other
+// client loses anything.
 func TestOverdrawingPeer(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := silent{make(chan *rdmaio.Request, 8)}
@@ -135,8 +135,8 @@ func (p *noHeapPD) RegisterMemory(b []byte, access verbs.Access) (verbs.MemoryRe
 	return p.ProtectionDomain.RegisterMemory(b, access)
 }
 
-// Where Go memory cannot be registered it is copied, both ways and at both ends, and counted: what
-// comes out is the same, and not a byte more than the peer wrote (R84, R314).
+// Where Go memory cannot be registered it is copied, in both directions and at both ends, and
+// counted. The results are the same, without a byte beyond those that the peer wrote (R84, R314).
 func TestNoHeapMemory(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		f := &file{t: t, data: rdmaiotest.Pattern(9001, 1)}

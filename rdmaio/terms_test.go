@@ -184,7 +184,8 @@ func TestNoRemoteInvalidate(t *testing.T) {
 				f := &file{t: t}
 				w.Serve(f, c.server)
 				conn := w.Dial(c.client)
-				writes(t, conn, f) // allows the memory for the next ones (TestMemoryFollowsDelivery)
+				// This Call allows the memory for the next ones (TestMemoryFollowsDelivery).
+				writes(t, conn, f)
 				for _, shape := range []string{"write", "read"} {
 					mark := w.Mark()
 					if shape == "write" {
@@ -314,7 +315,8 @@ func TestPeersPrivateData(t *testing.T) {
 				t.Errorf("%s: the server says %s", c.name, got)
 			}
 			found := false
-			for end := time.Now().Add(2 * time.Second); !found && time.Now().Before(end); { // listed soon after Accept
+			// The connection is listed soon after Accept.
+			for end := time.Now().Add(2 * time.Second); !found && time.Now().Before(end); {
 				for _, sc := range s.Conns() {
 					st := sc.Stats()
 					found = found || st.InlineSend == c.send && st.InlineRecv == c.recv && st.RemoteInvalidate == c.inv

@@ -301,7 +301,8 @@ func replyOfAnySize(t *testing.T, w *rdmaiotest.World) {
 	c := w.Dial(nil)
 	xid := uint32(0)
 	for room := 1024 - 28 - 40; room <= 1024+400; room += 20 {
-		for _, size = range []int{24, 24 + 400, room - 4, room} { // 400: the largest verifier (RFC 5531 §8.2)
+		// 400: the largest verifier (RFC 5531 §8.2).
+		for _, size = range []int{24, 24 + 400, room - 4, room} {
 			xid++
 			call := nullCall(xid, 40)
 			call.ReplyBuf = make([]byte, room)
