@@ -188,7 +188,7 @@ func TestClientKeepsConnection(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if s := c.Stats(); s.Connects != 2 || s.Lost != 1 {
-			t.Errorf("not made anew: %+v", s)
+			t.Errorf("not replaced: %+v", s)
 		}
 	})
 }

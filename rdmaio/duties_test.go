@@ -48,7 +48,8 @@ func creditField(t *testing.T, w *rdmaiotest.World) {
 			if len(got) < 16 || binary.BigEndian.Uint32(got[12:]) != c.proc {
 				t.Fatalf("%s: answer %v", c.name, got)
 			}
-			if grant := binary.BigEndian.Uint32(got[8:]); grant != max(1, min(want, 4)) { // R129: never 0
+			// R129: the grant is never 0.
+			if grant := binary.BigEndian.Uint32(got[8:]); grant != max(1, min(want, 4)) {
 				t.Errorf("%s that requests %d credits: %d granted", c.name, want, grant)
 			}
 		}

@@ -210,7 +210,7 @@ func TestFileIntegrityLate(t *testing.T) {
 		w.Client, w.Server = inj.Device(w.Client), inj.Device(w.Server)
 		fileIntegrity(t, w, min(*fsxOps, 1000))
 		if n := inj.Count(fault.DelayCompletion).Fired; n < 100 {
-			t.Errorf("%d completions came late: the test tells nothing", n)
+			t.Errorf("%d completions came late: the test proves nothing", n)
 		}
 	})
 }

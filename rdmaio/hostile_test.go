@@ -115,7 +115,7 @@ func hostileCalls(t *testing.T, w *rdmaiotest.World) {
 		{"a good Call", func(k, a string) string { return msg("") }, served},
 		// These end the connection: the provider must refuse them.
 		{"T48: handle 0", func(k, a string) string { return msg(rd(40, "00000000", 8, a)) }, brokenEnd},
-		{"T48: handle nobody registered", func(k, a string) string { return msg(rd(40, "12345678", 8, a)) }, brokenEnd},
+		{"T48: handle that is not registered", func(k, a string) string { return msg(rd(40, "12345678", 8, a)) }, brokenEnd},
 		{"a range past its region", func(k, a string) string { return msg(rd(40, k, 500, fmt.Sprintf("%016x", addr(a)+8000))) }, brokenEnd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -279,7 +279,8 @@ func TestHostileReplies(t *testing.T) {
 }
 
 func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
-	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at 48: the peer echoes both.
+	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at
+	// 48: the peer echoes both.
 	lists := func(call []byte) []byte { return append([]byte(nil), call[16:72]...) }
 	answer := func(call []byte, credit uint32, proc uint32, lists, rest []byte) []byte {
 		b := append([]byte(nil), call[:8]...)
@@ -353,7 +354,7 @@ func hostileReplies(t *testing.T, newWorld func(testing.TB) *rdmaiotest.World) {
 		{"T71, R3: a Reply larger than the Receives of this side", func(call []byte, p *peertest.Peer) []byte {
 			return append(answer(call, 8, 0, good(call), rpc(call)), make([]byte, 1024)...)
 		}, "length error|room for 1024", true}, // from the completion, or from the queue pair
-		{"T77: a key that nobody gave away is ended", func(call []byte, p *peertest.Peer) []byte {
+		{"T77: a key that was not offered is invalidated", func(call []byte, p *peertest.Peer) []byte {
 			p.SendInvalidate(nil, binary.BigEndian.Uint32(call[28:])^0x5a5a)
 			return nil
 		}, "connection broken", true},

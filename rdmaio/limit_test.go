@@ -319,7 +319,7 @@ func TestLogLimit(t *testing.T) {
 		t.Errorf("%d lines for a hundred Calls", n)
 	}
 	if !strings.Contains(out.String(), "MaxMemory is 1") {
-		t.Error("the reason is not told")
+		t.Error("the reason is not logged")
 	}
 	for !strings.Contains(out.String(), "omitted=") {
 		time.Sleep(10 * time.Millisecond)
