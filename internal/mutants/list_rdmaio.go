@@ -66,5 +66,5 @@ var rdmaioMutants = []mutant{
 	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},
-	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.abandoned.take(n) {", "c.abandoned.take(0) {", ioTests},
+	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.abandoned.reserve(n) {", "c.abandoned.reserve(0) {", ioTests},
 }
