@@ -33,7 +33,7 @@ func (s section) anchor() string {
 		switch {
 		case r == ' ':
 			b.WriteByte('-')
-		case r == '-', '0' <= r && r <= '9', 'a' <= r && r <= 'z':
+		case r == '-', r == '_', '0' <= r && r <= '9', 'a' <= r && r <= 'z':
 			b.WriteRune(r)
 		}
 	}

@@ -210,6 +210,9 @@ func TestFindings(t *testing.T) {
 }
 
 func TestContents(t *testing.T) {
+	if got, want := (section{rfc8166, "4.6.1"}).anchor(), "461-rdma_msgp"; got != want {
+		t.Errorf("anchor of §4.6.1: found %q, expected %q", got, want)
+	}
 	for i, s := range sectionOrder {
 		if s.title() == "" {
 			t.Errorf("%v has no title", s)
