@@ -25,7 +25,7 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 				return nil, ctx.Err()
 			}
 			return nil, fmt.Errorf("%w with no connection: %w", ctx.Err(), c.failed)
-		case c.stats.DialFailures > failures && (lasting(c.failed) || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
+		case c.stats.DialFailures > failures && (hopeless(c.failed) || c.stats.DialFailures-failures > uint64(c.cfg.DialFailures)):
 			return nil, c.failed
 		case c.cfg.DialFailures == 0 && time.Now().Before(c.next):
 			return nil, c.failed
@@ -47,6 +47,12 @@ func (c *Client) acquire(ctx context.Context) (*Conn, error) {
 			c.waiting--
 		}
 	}
+}
+
+// hopeless reports whether every further attempt to connect would fail as one did. An attempt that
+// took longer than ClientConfig.DialTimeout is not hopeless.
+func hopeless(err error) bool {
+	return lasting(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // release implements source.

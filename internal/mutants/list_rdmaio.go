@@ -45,7 +45,7 @@ var rdmaioMutants = []mutant{
 	{"a full batch of completions is all of them", "rdmaio/driver.go", "return events, n == len(c.wcs)", "return events, false", ioTests},
 	{"a pause between tries has no limit", "rdmaio/redial.go", "min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)", "max(2*c.pause, c.cfg.MinBackoff)", ioTests},
 	{"a connection in use is idle", "rdmaio/redial.go", "	if c.users > 0 {\n", "	if c.users < 0 {\n", ioTests},
-	{"a dial that can never succeed is tried again", "rdmaio/redial.go", "(lasting(c.failed) || ", "(", ioTests},
+	{"a dial that can never succeed is tried again", "rdmaio/redial.go", "(hopeless(c.failed) || ", "(", ioTests},
 	{"a connection for reverse Calls is closed when idle", "rdmaio/redial.go", "c.cfg.IdleTimeout == 0 || c.keeps() {", "c.cfg.IdleTimeout == 0 {", ioTests},
 	{"a connection that was of no use is no reason to pause", "rdmaio/redial.go", "			c.backOff(err, 0)\n", "			_ = err\n", ioTests},
 	{"an ERROR is answered by another try", "rdmaio/retry.go", " || errors.As(err, &peer) || ", " || errors.As(err, &peer) && peer == nil || ", ioTests},
