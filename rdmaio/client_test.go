@@ -262,6 +262,37 @@ func TestClientDialNeverSucceeds(t *testing.T) {
 	}
 }
 
+// An attempt to connect that takes longer than DialTimeout is followed by others, as long as the
+// Call waits.
+func TestClientDialTimeout(t *testing.T) {
+	w := rdmaiotest.New(t)
+	ln, err := w.Server.Listen(context.Background(), w.ListenAddr) // never accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	w.Addr = ln.Addr()
+	c := newClient(w, &rdmaio.ClientConfig{DialTimeout: 10 * time.Millisecond})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	failed := make(chan error)
+	go func() {
+		_, err := c.Call(ctx, nullCall(c.XID(), 40))
+		failed <- err
+	}()
+	for c.Stats().DialFailures < 3 {
+		select {
+		case err := <-failed:
+			t.Fatalf("the Call failed after %d attempts: %v", c.Stats().DialFailures, err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
+
 // A Call that fails on a live connection is not sent again: it would fail each time.
 func TestClientFailsOnLiveConnection(t *testing.T) {
 	w := rdmaiotest.New(t)
