@@ -31,7 +31,7 @@ type State struct {
 // removals last.
 func Compare(old, new State) []Change {
 	c := &comparer{wire: newWire(), twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
-	a, b := declsOf(old.Unit), declsOf(new.Unit)
+	a, b := old.Unit.AllDecls(), new.Unit.AllDecls()
 	c.oldUses, c.newUses = uses(a), uses(b)
 	pairs := c.match(a, b)
 	for _, p := range pairs {
@@ -42,15 +42,6 @@ func Compare(old, new State) []Change {
 	c.names(old.GoNames, new.GoNames)
 	sort.SliceStable(c.out, func(i, j int) bool { return before(c.out[i], c.out[j]) })
 	return c.out
-}
-
-// declsOf returns the declarations of a unit and of the units that it imports.
-func declsOf(u *ir.Unit) []*ir.Decl {
-	out := append([]*ir.Decl(nil), u.Decls...)
-	for _, i := range u.Imports {
-		out = append(out, i.Decls...)
-	}
-	return out
 }
 
 // before reports whether a comes before b in the result of Compare.

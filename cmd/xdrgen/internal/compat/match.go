@@ -121,11 +121,11 @@ func roots(decls []*ir.Decl) map[*ir.Decl]bool {
 		}
 	}
 	for _, d := range decls {
-		eachType(d, func(t *ir.Type) {
-			if t.Ref != nil && t.Ref != d {
-				delete(out, t.Ref)
+		for u := range d.Types() {
+			if r := u.Type.Ref; r != nil && r != d {
+				delete(out, r)
 			}
-		})
+		}
 	}
 	return out
 }
@@ -193,11 +193,11 @@ func parts(d *ir.Decl) []string {
 func uses(decls []*ir.Decl) map[string]bool {
 	out := map[string]bool{}
 	for _, d := range decls {
-		eachType(d, func(t *ir.Type) {
-			if t.LenText != "" {
-				out[t.LenText] = true
+		for u := range d.Types() {
+			if bound := u.Type.LenText; bound != "" {
+				out[bound] = true
 			}
-		})
+		}
 		for _, a := range d.Arms {
 			for _, l := range a.Labels {
 				if l.Const != nil {
@@ -207,37 +207,4 @@ func uses(decls []*ir.Decl) map[string]bool {
 		}
 	}
 	return out
-}
-
-// eachType calls visit with each type written in a declaration.
-func eachType(d *ir.Decl, visit func(*ir.Type)) {
-	walk := func(t *ir.Type) {
-		for ; t != nil; t = t.Elem {
-			visit(t)
-		}
-	}
-	field := func(f *ir.Field) {
-		if f != nil {
-			walk(f.Type)
-		}
-	}
-	walk(d.Type)
-	field(d.Disc)
-	for _, f := range d.Fields {
-		field(f)
-	}
-	for _, a := range d.Arms {
-		field(a.Field)
-	}
-	if d.Kind != ir.Program {
-		return
-	}
-	for _, v := range d.Program.Versions {
-		for _, p := range v.Procs {
-			walk(p.Result)
-			for _, f := range p.Args {
-				field(f)
-			}
-		}
-	}
 }

@@ -82,7 +82,7 @@ func (c *comparer) armWithMember(where string, old, new *ir.Arm, label func(*ir.
 // armName returns the label of an arm for a value: "case X" or "default".
 func armName(a *ir.Arm, v int64) string {
 	for _, l := range a.Labels {
-		if number(l.Value) == v {
+		if l.Value.Int64() == v {
 			return "case " + l.Value.Text
 		}
 	}

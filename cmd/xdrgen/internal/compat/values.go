@@ -74,14 +74,6 @@ func (s set) within(t set) bool {
 
 func (s set) equal(t set) bool { return s.within(t) && t.within(s) }
 
-// number returns a case value. The values of a discriminant fit in an int64.
-func number(v ir.Value) int64 {
-	if v.Neg {
-		return -int64(v.Abs)
-	}
-	return int64(v.Abs)
-}
-
 // arms has the arms of a union by the values that select them.
 type arms struct {
 	own   map[int64]*ir.Arm
@@ -95,7 +87,7 @@ func armsOf(u *ir.Decl) arms {
 			out.other = a
 		}
 		for _, l := range a.Labels {
-			out.own[number(l.Value)] = a
+			out.own[l.Value.Int64()] = a
 		}
 	}
 	return out
@@ -116,7 +108,7 @@ func labels(a, b *ir.Decl) []int64 {
 	for _, u := range []*ir.Decl{a, b} {
 		for _, arm := range u.Arms {
 			for _, l := range arm.Labels {
-				seen[number(l.Value)] = true
+				seen[l.Value.Int64()] = true
 			}
 		}
 		for v := range domain(u).list {

@@ -15,7 +15,7 @@ func Find(u *ir.Unit, name string) (*ir.Type, error) {
 	if parts := strings.Split(name, "."); len(parts) > 1 {
 		return findProc(u, parts)
 	}
-	for _, d := range declarations(u) {
+	for _, d := range u.AllDecls() {
 		if d.Name != name {
 			continue
 		}
@@ -62,7 +62,7 @@ func below(u *ir.Unit, prefix string) []string {
 // Names returns the names for Find, in order of declaration.
 func Names(u *ir.Unit) []string {
 	var out []string
-	for _, d := range declarations(u) {
+	for _, d := range u.AllDecls() {
 		switch d.Kind {
 		case ir.Const:
 		case ir.Program:
@@ -79,20 +79,11 @@ func Names(u *ir.Unit) []string {
 	return out
 }
 
-// declarations returns the declarations of a unit and of the units that it imports.
-func declarations(u *ir.Unit) []*ir.Decl {
-	out := u.Decls[:len(u.Decls):len(u.Decls)]
-	for _, i := range u.Imports {
-		out = append(out, i.Decls...)
-	}
-	return out
-}
-
 // findProc finds PROGRAM.VERSION.PROCEDURE.args or .result. Its error names the part that does
 // not exist.
 func findProc(u *ir.Unit, parts []string) (*ir.Type, error) {
 	var programs, versions, procs []string
-	for _, d := range declarations(u) {
+	for _, d := range u.AllDecls() {
 		if d.Kind != ir.Program {
 			continue
 		}

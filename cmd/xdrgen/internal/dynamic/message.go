@@ -156,7 +156,7 @@ func (v *Value) find(path string) *Value {
 // Programs returns the programs of a unit and of the units that it imports.
 func Programs(u *ir.Unit) []*ir.Decl {
 	var out []*ir.Decl
-	for _, d := range declarations(u) {
+	for _, d := range u.AllDecls() {
 		if d.Kind == ir.Program {
 			out = append(out, d)
 		}

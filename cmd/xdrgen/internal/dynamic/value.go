@@ -213,11 +213,7 @@ func (x index) arm(d *ir.Decl, word uint32) *ir.Arm {
 				m.other = a
 			}
 			for _, l := range a.Labels {
-				n := uint32(l.Value.Abs)
-				if l.Value.Neg {
-					n = -n
-				}
-				m.own[n] = a
+				m.own[uint32(l.Value.Int64())] = a
 			}
 		}
 		x.arms[d] = m

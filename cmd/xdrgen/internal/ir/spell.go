@@ -53,3 +53,11 @@ func (v Value) Decimal() string {
 	}
 	return s
 }
+
+// Int64 returns the value as an int64, into which the values of cases and enumerators fit.
+func (v Value) Int64() int64 {
+	if v.Neg {
+		return -int64(v.Abs)
+	}
+	return int64(v.Abs)
+}

@@ -21,7 +21,8 @@ func (l *linter) cost(d *ir.Decl) {
 		f := finding(RecursiveType, d.Pos, "%s %s contains values of its own type", d.Kind.Word(), d.Name)
 		l.report(RecursiveType, d, l.via(f, d))
 	}
-	types(d, func(t *ir.Type, name string) {
+	for u := range d.Types() {
+		t, name := u.Type, place(d, u)
 		switch t.Kind {
 		case ir.Opaque, ir.String, ir.Array:
 			if !t.Bounded {
@@ -43,7 +44,7 @@ func (l *linter) cost(d *ir.Decl) {
 				l.report(WideCharacters, d, finding(WideCharacters, t.Pos, "each %s of %s takes 4 bytes on the wire", c, name))
 			}
 		}
-	})
+	}
 	if l.costs != nil && d.Kind != ir.Program {
 		l.amplification(d)
 	}
@@ -57,16 +58,17 @@ func (l *linter) amplification(d *ir.Decl) {
 	var worst *ir.Type
 	var most float64
 	name := d.Name
-	types(d, func(t *ir.Type, n string) {
+	for u := range d.Types() {
+		t := u.Type
 		wire, mem, ok := l.element(d, t)
 		switch {
 		case ok && wire == 0:
-			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes on the wire", n), d))
+			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes on the wire", place(d, u)), d))
 		case ok && float64(mem)/float64(wire) > most:
-			most, worst, name = float64(mem)/float64(wire), t, n
+			most, worst, name = float64(mem)/float64(wire), t, place(d, u)
 		}
 		blamed = blamed || t.Ref != nil && t.Ref != d && t.Ref.Import == nil && l.amplifies(t.Ref) >= times
-	})
+	}
 	if times == 0 || blamed {
 		return
 	}

@@ -122,39 +122,18 @@ func (l *linter) report(r Rule, d *ir.Decl, f diag.Diagnostic) {
 	l.out = append(l.out, f)
 }
 
-// fields calls visit with each field of a struct and each arm of a union.
-func fields(d *ir.Decl, visit func(f *ir.Field)) {
-	for _, f := range d.Fields {
-		visit(f)
+// place returns the words for a type written in d: the name of its field, or the argument or
+// result.
+func place(d *ir.Decl, u ir.Use) string {
+	switch {
+	case u.Proc != nil && u.Field != nil:
+		return "argument of " + u.Proc.Name
+	case u.Proc != nil:
+		return "result of " + u.Proc.Name
+	case u.Field != nil:
+		return d.Name + "." + u.Field.Name
 	}
-	for _, a := range d.Arms {
-		if a.Field != nil {
-			visit(a.Field)
-		}
-	}
-}
-
-// types calls visit with each type written in a declaration, the outer ones first, and with
-// the name of the field, argument or result that has it.
-func types(d *ir.Decl, visit func(t *ir.Type, name string)) {
-	walk := func(t *ir.Type, name string) {
-		for ; t != nil; t = t.Elem {
-			visit(t, name)
-		}
-	}
-	walk(d.Type, d.Name)
-	fields(d, func(f *ir.Field) { walk(f.Type, d.Name+"."+f.Name) })
-	if d.Kind != ir.Program {
-		return
-	}
-	for _, v := range d.Program.Versions {
-		for _, p := range v.Procs {
-			for _, a := range p.Args {
-				walk(a.Type, "argument of "+p.Name)
-			}
-			walk(p.Result, "result of "+p.Name)
-		}
-	}
+	return d.Name
 }
 
 // step is the last step of a way from a message to a declaration. Both fields are empty if
@@ -181,7 +160,9 @@ func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]step {
 			continue
 		}
 		out[d] = step{}
-		types(d, func(t *ir.Type, name string) { push(t.Ref, step{way: name}) })
+		for u := range d.Types() {
+			push(u.Type.Ref, step{way: place(d, u)})
+		}
 	}
 	for _, c := range b.Codes {
 		push(c.Decl, step{way: c.Space + " " + c.Const})
@@ -194,10 +175,9 @@ func reachable(u *ir.Unit, b *ir.Bind) map[*ir.Decl]step {
 	for len(queue) > 0 {
 		d := queue[0]
 		queue = queue[1:]
-		if d.Disc != nil {
-			push(d.Disc.Type.Ref, step{from: d})
+		for u := range d.Types() {
+			push(u.Type.Ref, step{from: d})
 		}
-		types(d, func(t *ir.Type, _ string) { push(t.Ref, step{from: d}) })
 	}
 	return out
 }

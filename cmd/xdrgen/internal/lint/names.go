@@ -43,10 +43,9 @@ func (l *linter) parts(d *ir.Decl) {
 	for _, m := range d.Members {
 		add(m.Name, m.Pos)
 	}
-	if d.Disc != nil {
-		add(d.Disc.Name, d.Disc.Pos)
+	for f := range d.AllFields() {
+		add(f.Name, f.Pos)
 	}
-	fields(d, func(f *ir.Field) { add(f.Name, f.Pos) })
 }
 
 // clash reports two names that clash, unless the sidecar renames one of them.
@@ -139,22 +138,22 @@ func (l *linter) magic() {
 	}
 	uses := map[uint64][]use{}
 	for _, d := range l.unit.Decls {
-		types(d, func(t *ir.Type, _ string) {
-			n := t.Max
+		for u := range d.Types() {
+			t, n := u.Type, u.Type.Max
 			switch t.Kind {
 			case ir.FixedOpaque, ir.FixedArray:
 				n = t.Len
 			case ir.Opaque, ir.String, ir.Array:
 				if !t.Bounded {
-					return
+					continue
 				}
 			default:
-				return
+				continue
 			}
 			if t.LenText == "" && n >= 8 {
 				uses[n] = append(uses[n], use{d, t})
 			}
-		})
+		}
 	}
 	named := map[uint64]*ir.Decl{}
 	for _, d := range l.unit.Decls {

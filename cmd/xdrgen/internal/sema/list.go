@@ -34,7 +34,9 @@ func findLists(u *unit) {
 		}
 	}
 	for _, d := range u.decls {
-		eachType(d, toList)
+		for use := range d.Types() {
+			toList(use.Type)
+		}
 	}
 }
 
@@ -69,38 +71,6 @@ func toList(t *ir.Type) {
 	case ir.Ref:
 		if t.Ref.Kind == ir.Struct && t.Ref.List != nil {
 			t.Kind = ir.ListHead
-		}
-	}
-}
-
-// eachType calls visit with every type that d holds, outer before inner.
-func eachType(d *ir.Decl, visit func(*ir.Type)) {
-	down := func(t *ir.Type) {
-		for ; t != nil; t = t.Elem {
-			visit(t)
-		}
-	}
-	down(d.Type)
-	for _, f := range d.Fields {
-		down(f.Type)
-	}
-	if d.Disc != nil {
-		down(d.Disc.Type)
-	}
-	for _, a := range d.Arms {
-		if a.Field != nil {
-			down(a.Field.Type)
-		}
-	}
-	if d.Program == nil {
-		return
-	}
-	for _, v := range d.Program.Versions {
-		for _, p := range v.Procs {
-			down(p.Result)
-			for _, a := range p.Args {
-				down(a.Type)
-			}
 		}
 	}
 }

@@ -75,11 +75,11 @@ func refs(d *ir.Decl, visit func(*ir.Decl)) {
 	if d.List != nil {
 		fields = &ir.Decl{Fields: d.List.Elem}
 	}
-	eachType(fields, func(t *ir.Type) {
-		if t.Ref != nil {
-			visit(t.Ref)
+	for use := range fields.Types() {
+		if r := use.Type.Ref; r != nil {
+			visit(r)
 		}
-	})
+	}
 }
 
 // sizeUnit computes the wire sizes of all declarations of a unit. The smallest value of
@@ -102,7 +102,9 @@ func sizeUnit(u *unit, recursive []*ir.Decl) {
 	s := sizer{done: map[*ir.Decl]bool{}}
 	for _, d := range u.decls {
 		s.decl(d)
-		eachType(d, func(t *ir.Type) { s.typ(t) })
+		for use := range d.Types() {
+			s.typ(use.Type)
+		}
 	}
 }
 

@@ -39,16 +39,16 @@ func (p *splitter) lacksBrace(out []token, depth int, typedef bool) (head string
 	case depth == 1 && out[0].is("program") && out[len(out)-2].is("version") && last.kind == tIdent:
 		head = "version " + last.text
 	case depth > 0 && (out[len(out)-2].is("struct") || out[len(out)-2].is("enum")) && last.kind == tIdent && t.kind == tKeyword:
-		return out[len(out)-2].text + " " + last.text, p.closesTooOften(depth)
+		return out[len(out)-2].text + " " + last.text, p.unmatched(depth, p.startsDef)
 	default:
 		return "", false
 	}
 	return head, p.closesBelow()
 }
 
-// closesTooOften reports whether more braces are closed before the next definition than depth,
-// the number of open ones.
-func (p *splitter) closesTooOften(depth int) bool {
+// unmatched reports whether a } without a matching { comes next, before a token outside braces
+// for which stop returns true. depth is the number of open braces.
+func (p *splitter) unmatched(depth int, stop func(i int) bool) bool {
 	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
 		switch {
 		case p.toks[i].is("{"):
@@ -57,7 +57,7 @@ func (p *splitter) closesTooOften(depth int) bool {
 			if depth--; depth < 0 {
 				return true
 			}
-		case depth == 0 && p.startsDef(i):
+		case depth == 0 && stop(i):
 			return false
 		}
 	}
@@ -66,20 +66,8 @@ func (p *splitter) closesTooOften(depth int) bool {
 
 // closesBelow reports whether an unmatched } comes before the next definition.
 func (p *splitter) closesBelow() bool {
-	depth, left := 0, p.column(p.i)-1
-	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
-		switch {
-		case p.toks[i].is("{"):
-			depth++
-		case p.toks[i].is("}"):
-			if depth--; depth < 0 {
-				return true
-			}
-		case depth == 0 && i > p.i && p.restarts(i, left):
-			return false
-		}
-	}
-	return false
+	left := p.column(p.i) - 1
+	return p.unmatched(0, func(i int) bool { return i > p.i && p.restarts(i, left) })
 }
 
 // nested reports whether the const or typedef that comes next lies inside the open braces: it
@@ -89,20 +77,7 @@ func (p *splitter) nested(column int) bool {
 	if !t.is("const") && !t.is("typedef") || p.column(p.i) <= column {
 		return false
 	}
-	depth := 0
-	for i := p.i; i < min(len(p.toks), p.i+maxLook); i++ {
-		switch {
-		case p.toks[i].is("{"):
-			depth++
-		case p.toks[i].is("}"):
-			if depth--; depth < 0 {
-				return true
-			}
-		case depth == 0 && i > p.i && p.column(i) <= column && p.startsDef(i):
-			return false
-		}
-	}
-	return false
+	return p.unmatched(0, func(i int) bool { return i > p.i && p.column(i) <= column && p.startsDef(i) })
 }
 
 // hoist reports a definition inside another one, and keeps it to be parsed on its own.
