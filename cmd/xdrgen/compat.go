@@ -33,9 +33,9 @@ func (c *compatCmd) run(env environment) int {
 	if err != nil {
 		return usage(env, err)
 	}
-	var states [2]compat.State
+	var revisions [2]compat.Revision
 	for i, name := range []string{atCommit(c.Old, c.New), atCommit(c.New, c.Old)} {
-		r, err := compileState(name, o)
+		r, err := compileRevision(name, o)
 		if err != nil {
 			return failed(env, err)
 		}
@@ -45,11 +45,11 @@ func (c *compatCmd) run(env environment) int {
 			}
 			return failed(env, fmt.Errorf("%s has errors, so it cannot be compared", name))
 		}
-		states[i] = compat.State{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
+		revisions[i] = compat.Revision{Unit: r.Unit, Bind: r.Bind, GoNames: gogen.GoNames(r.Unit, r.Bind)}
 	}
 	s := compatSummary{V: 1, Type: "summary"}
 	var found []diag.Diagnostic
-	for _, change := range compat.Compare(states[0], states[1]) {
+	for _, change := range compat.Compare(revisions[0], revisions[1]) {
 		broken := allow.Broken(change)
 		s.count(change, broken)
 		if c.Format != "json" {

@@ -19,8 +19,8 @@ type Change struct {
 	New     source.Span // invalid if something was removed
 }
 
-// State is one version of a protocol: a unit without errors, and its sidecar.
-type State struct {
+// Revision is one version of a protocol: a unit without errors, and its sidecar.
+type Revision struct {
 	Unit *ir.Unit
 	Bind *ir.Bind // nil for none
 
@@ -29,7 +29,7 @@ type State struct {
 
 // Compare returns the differences in order of their positions in the new version, and
 // removals last.
-func Compare(old, new State) []Change {
+func Compare(old, new Revision) []Change {
 	c := &comparer{wire: newWire(), twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
 	a, b := old.Unit.AllDecls(), new.Unit.AllDecls()
 	c.oldUses, c.newUses = uses(a), uses(b)

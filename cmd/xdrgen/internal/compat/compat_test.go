@@ -16,7 +16,7 @@ import (
 )
 
 // compile compiles a text. A sidecar follows it after a line "---".
-func compile(t *testing.T, text string) State {
+func compile(t *testing.T, text string) Revision {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "p.x")
@@ -35,7 +35,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func compileFile(t *testing.T, file string, o sema.Options) State {
+func compileFile(t *testing.T, file string, o sema.Options) Revision {
 	t.Helper()
 	o.Files = []string{file}
 	r, err := sema.Compile(o)
@@ -48,7 +48,7 @@ func compileFile(t *testing.T, file string, o sema.Options) State {
 		}
 		t.FailNow()
 	}
-	return State{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}
+	return Revision{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}
 }
 
 // show returns a change in the form of the test tables: the verdicts on wire, source, old reads
@@ -76,7 +76,7 @@ func TestEdits(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("changes (-want +got):\n%s", d)
 			}
-			for _, s := range []State{old, new} {
+			for _, s := range []Revision{old, new} {
 				if c := Compare(s, s); len(c) > 0 {
 					t.Errorf("compared with itself: %s", show(c[0]))
 				}
@@ -252,14 +252,14 @@ func extracted(t *testing.T, document string) string {
 // of the one before.
 func TestRevisions(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
-	var states []State
+	var revisions []Revision
 	for _, rfc := range []string{"rfc7531.txt", "rfc5662.txt", "rfc7863.txt"} { // 4.0, 4.1, 4.2
-		states = append(states, compileFile(t, extracted(t, filepath.Join(dir, rfc)), sema.Options{}))
+		revisions = append(revisions, compileFile(t, extracted(t, filepath.Join(dir, rfc)), sema.Options{}))
 	}
 	for i, want := range []string{"", "obop type-narrowed union nfs_cb_argop4.argop, obop type-narrowed union nfs_cb_resop4.resop"} {
 		var wire, narrowed []string
 		added := 0
-		for _, c := range Compare(states[i], states[i+1]) {
+		for _, c := range Compare(revisions[i], revisions[i+1]) {
 			switch {
 			case c.Effects.Wire != OK:
 				wire = append(wire, show(c))

@@ -49,17 +49,17 @@ func FuzzCompare(f *testing.F) {
 }
 
 // compileText is compile without files, for texts that may be faulty.
-func compileText(t *testing.T, text string) (State, bool) {
+func compileText(t *testing.T, text string) (Revision, bool) {
 	t.Helper()
 	if len(text) > 1<<12 {
-		return State{}, false
+		return Revision{}, false
 	}
 	r, err := sema.Compile(sema.Options{Files: []string{"p.x"}, FS: fstest.MapFS{"p.x": {Data: []byte(text)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Unit == nil {
-		return State{}, false
+		return Revision{}, false
 	}
-	return State{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}, true
+	return Revision{r.Unit, r.Bind, gogen.GoNames(r.Unit, r.Bind)}, true
 }

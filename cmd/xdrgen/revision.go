@@ -16,9 +16,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// compileState compiles the version of a protocol that name stands for: a file, a folder of
+// compileRevision compiles the version of a protocol that name stands for: a file, a folder of
 // .x files, or either at a commit, as "git:REF:path".
-func compileState(name string, o sema.Options) (*sema.Result, error) {
+func compileRevision(name string, o sema.Options) (*sema.Result, error) {
 	o.FS = sema.Disk{}
 	if rest, ok := strings.CutPrefix(name, "git:"); ok {
 		ref, file, ok := strings.Cut(rest, ":")
