@@ -16,7 +16,7 @@ exit code is 3 if there are differences.
 
   -o DIR             output folder of gen
   -package NAME      Go package name; the default is the name of the output folder
-  -import-root PATH  Go import path that precedes the name of each included unit whose sidecar has no package line
+  -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
   -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
   -tests             also compare NAME_xdr_test.go
 `

@@ -65,7 +65,7 @@ func TestDocumentsAsTheyStand(t *testing.T) {
 		{"rfc8166.txt", "", ""},
 		{"rfc8154.txt", "rfc5662.txt", "missing-comma"},    // rpcgen refuses it too
 		{"rfc8276.txt", "rfc7863.txt", "unclosed-comment"}, // rpcgen refuses it too
-		{"rfc7532.txt", "", "syntax-error"},                // LDAP schema among the XDR; rpcgen rejects it too
+		{"rfc7532.txt", "", "syntax-error"},                // LDAP schema; rpcgen rejects it too
 		{"draft-ietf-nfsv4-rpcrdma-version-two-07.txt", "", "reversed-typedef undefined-type duplicate-arm-name"},
 	}
 	for _, tt := range tests {

@@ -115,7 +115,7 @@ there are errors, it writes nothing.
 
   -o DIR             output folder
   -package NAME      Go package name; the default is the name of the output folder
-  -import-root PATH  Go import path that precedes the name of each included unit whose sidecar has no package line
+  -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
   -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
 `
@@ -130,8 +130,8 @@ Examples:
 
 Each file is compiled as a unit of its own. A table goes to stdout. The exit
 code is 0 if every file gives the expected result:
-  - a file that rpcgen accepts must be accepted, build and round-trip; these are
-    listed in MANIFEST.tsv in the folder, in its columns file and rpcgen;
+  - a file that rpcgen accepts must be accepted, build and round-trip; the columns
+    "file" and "rpcgen" of MANIFEST.tsv in the folder list these files;
   - a file bad-*.x must be rejected;
   - any other file, if it is accepted, must build and round-trip.
 Otherwise the exit code is 3.
@@ -147,8 +147,8 @@ const helpUnit = `  FILE.x             file; a folder stands for its .x files, -
   -D NAME=VALUE      define a constant; without =VALUE, a flag for #ifdef
   -type NAME=XDR     declare a type that the files use but do not declare: -type 'netid=string<64>'
   -import FILE       same as #include "FILE" in the files
-  -bind FILE         sidecar; the default is FILE.bind beside a single file, or FOLDER/FOLDER.bind
-                     for all .x files of a folder together
+  -bind FILE         sidecar (see xdrgen help sidecar); the default is FILE.bind beside a single file,
+                     or FOLDER/FOLDER.bind for all .x files of a folder together
   -errors N          show at most N errors; 0 shows all (default 20)
   -color WHEN        always, never, or auto (default): only on a terminal, unless NO_COLOR or TERM=dumb
                      is set; CLICOLOR_FORCE forces it

@@ -57,12 +57,31 @@ func helpPage() string {
 		"`go tool xdrgen COMMAND`; or add the line `//go:generate go tool xdrgen gen -o . -package NAME FILE.x` to a Go file.\n\n" +
 		"[errors.md](errors.md) explains the findings of `xdrgen check`, and [rules.md](rules.md) lists the rules of lint and\n" +
 		"compat. [schema/](schema) has JSON schemas of the JSON output.\n\n```\n" + helpMain + "```\n")
+	shared := []struct{ title, text string }{
+		{"flags for data", helpData}, {"common flags", helpUnit}, {"sidecar", helpBind}, {"exit codes", helpExit},
+	}
+	section := func(title, text string) {
+		var also []string
+		for _, s := range shared {
+			if rest := strings.Replace(text, s.text, "", 1); rest != "" && rest != text {
+				text = rest
+				also = append(also, fmt.Sprintf("[%s](#%s)", s.title, strings.ReplaceAll(s.title, " ", "-")))
+			}
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", title, text)
+		if len(also) > 0 {
+			fmt.Fprintf(&b, "\nSee also: %s.\n", strings.Join(also, ", "))
+		}
+	}
 	for _, topic := range topics() {
 		if strings.HasSuffix(topic, "-rules") {
 			continue // in docs/rules.md
 		}
 		text, _ := help(topic)
-		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
+		section(strings.ReplaceAll(topic, "-", " "), text)
+	}
+	for _, s := range shared[:2] {
+		section(s.title, strings.TrimPrefix(s.text, "\n"))
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ type sizeLine struct {
 	Min           uint64  `json:"min_bytes"`           // on the wire
 	Max           *uint64 `json:"max_bytes,omitempty"` // nil if the size is not bounded
 	Go            int     `json:"go_bytes"`            // of the Go value, without what it points to
-	Amplification int     `json:"amplification"`       // most bytes of memory per byte received, or 0
+	Amplification int     `json:"amplification"`       // bytes of memory per byte received, or 0
 }
 
 // sizes returns the sizes of each type of a unit. They equal the constants of the

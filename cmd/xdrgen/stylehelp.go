@@ -36,8 +36,8 @@ Examples:
   xdrgen lint -level advice proto.x         report style as well
   xdrgen lint -disable unbounded-data,null-procedure -format json proto.x
 
-A comment suppresses a finding. It stands on the same line, on the line above,
-or above the declaration that contains the line:
+A comment on the same line, on the line above, or above the declaration
+suppresses a finding:
   opaque data<>;   /* xdrgen:ignore unbounded-data the record mark bounds it */
 
   -level LEVEL       warning (default): hazards only; advice: style as well

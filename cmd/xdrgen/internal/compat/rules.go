@@ -129,7 +129,7 @@ func (e Effects) withSource(source Verdict) Effects {
 // rules has the description of each rule, in order of the constants.
 var rules = [numRules]Info{
 	DeclAdded:   {"XDC0101", "declaration-added", harmless, "RFC 4506 §6.4 (3)", "nothing in the old version refers to it"},
-	DeclRemoved: {"XDC0102", "declaration-removed", nameOnly, "", "the Go package no longer has the name; changes to what used it on the wire are reported there"},
+	DeclRemoved: {"XDC0102", "declaration-removed", nameOnly, "", "the Go package no longer has the name; changes to the types that used it are reported separately"},
 	DeclRenamed: {"XDC0103", "declaration-renamed", nameOnly, "RFC 4506 §1", "names are not sent, so the bytes stay the same; the Go name changes"},
 	ConstValue:  {"XDC0104", "constant-value", otherMeaning, "RFC 4506 §4.17", "the files do not use it as a bound or case, so it may be a value that peers send"},
 	ConstBound:  {"XDC0105", "constant-bound", harmless, "RFC 4506 §4.17", "it is used as a bound or case; the effect of the change is reported there"},

@@ -2,9 +2,9 @@ package compat
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 
-// types compares the types of something in two versions; where names it in messages. said
+// types compares the types of something in two versions; where names it in messages. goReported
 // means that a change of its Go type was reported already.
-func (c *comparer) types(where string, old, new *ir.Type, said bool) {
+func (c *comparer) types(where string, old, new *ir.Type, goReported bool) {
 	if old == nil || new == nil {
 		if old != new {
 			c.retyped(VoidChanged, where, old, new)
@@ -14,7 +14,7 @@ func (c *comparer) types(where string, old, new *ir.Type, said bool) {
 	if c.twins(old, new) {
 		return // reported at the declaration
 	}
-	c.form(where, old, new, said)
+	c.form(where, old, new, goReported)
 }
 
 // retyped reports a change from one type to another.
@@ -23,32 +23,32 @@ func (c *comparer) retyped(r Rule, where string, old, new *ir.Type) {
 }
 
 // form is types without the shortcut for two versions of one declaration.
-func (c *comparer) form(where string, old, new *ir.Type, said bool) {
+func (c *comparer) form(where string, old, new *ir.Type, goReported bool) {
 	a, b := old.Underlying(), new.Underlying()
 	if a == old && b == new && c.pairInPlace(a, b) {
 		return
 	}
-	if !said && (a != old || b != new) {
+	if !goReported && (a != old || b != new) {
 		if !c.sameGo(old, new) && sameKind(a, b) {
 			c.retyped(TypeSource, where, old, new)
-			said = true
+			goReported = true
 		}
 	}
 	switch {
 	case isWord(a) && isWord(b):
-		c.words(where, a, b, said)
+		c.words(where, a, b, goReported)
 	case isBytes(a) && isBytes(b):
-		if a.Kind != b.Kind && !said {
+		if a.Kind != b.Kind && !goReported {
 			c.retyped(TypeSource, where, old, new)
 		}
 		c.bounds(where, a, b)
 	case a.Kind == ir.Array && b.Kind == ir.Array:
 		c.bounds(where, a, b)
-		c.types(where+"[]", a.Elem, b.Elem, said)
+		c.types(where+"[]", a.Elem, b.Elem, goReported)
 	case a.Kind == ir.Optional && b.Kind == ir.Optional:
-		c.types(where, a.Elem, b.Elem, said)
+		c.types(where, a.Elem, b.Elem, goReported)
 	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray && a.Len != b.Len && c.wire.same(a, b):
-		if !said {
+		if !goReported {
 			c.retyped(TypeSource, where, old, new)
 		}
 	case a.Kind == b.Kind && (a.Kind == ir.FixedOpaque || a.Kind == ir.FixedArray && a.Len != b.Len):
@@ -56,16 +56,16 @@ func (c *comparer) form(where string, old, new *ir.Type, said bool) {
 			c.add(LengthChanged, where, a.Pos, b.Pos, "length of %s changed from %d to %d", where, a.Len, b.Len)
 		}
 	case a.Kind == ir.FixedArray && b.Kind == ir.FixedArray:
-		c.types(where+"[]", a.Elem, b.Elem, said)
+		c.types(where+"[]", a.Elem, b.Elem, goReported)
 	case c.twins(a, b):
 	case hypers(a) && hypers(b):
 		if a.Kind != b.Kind {
 			c.retyped(TypeValues, where, old, new)
 		}
 	case !c.wire.same(a, b) && bothCounted(a, b):
-		c.counts(where, old, new, said)
+		c.counts(where, old, new, goReported)
 	case c.wire.same(a, b):
-		if !said && !c.sameGo(a, b) {
+		if !goReported && !c.sameGo(a, b) {
 			c.retyped(TypeSource, where, old, new)
 		}
 	default:
@@ -82,9 +82,9 @@ func bothCounted(a, b *ir.Type) bool {
 
 // counts compares two types of different kinds that are both encoded as a count and
 // elements.
-func (c *comparer) counts(where string, old, new *ir.Type, said bool) {
+func (c *comparer) counts(where string, old, new *ir.Type, goReported bool) {
 	a, b := old.Underlying(), new.Underlying()
-	if !said {
+	if !goReported {
 		c.retyped(TypeSource, where, old, new)
 	}
 	x, oldMax, _ := counted(a)
@@ -116,7 +116,7 @@ func sameKind(a, b *ir.Type) bool {
 func hypers(t *ir.Type) bool { return t.Kind == ir.Hyper || t.Kind == ir.Uhyper }
 
 // words compares two types that are encoded as one word with a number.
-func (c *comparer) words(where string, a, b *ir.Type, said bool) {
+func (c *comparer) words(where string, a, b *ir.Type, goReported bool) {
 	if a.Kind == b.Kind && a.Kind != ir.Ref || c.twins(a, b) {
 		return
 	}
@@ -124,7 +124,7 @@ func (c *comparer) words(where string, a, b *ir.Type, said bool) {
 	x, y := values(a), values(b)
 	switch {
 	case x.equal(y):
-		if said {
+		if goReported {
 			return
 		}
 		rule = TypeSource

@@ -63,7 +63,7 @@ func (c *converter) number(at source.Span, text string) Value {
 	v := Value{Span: at, Text: text}
 	neg, abs, err := Number(text)
 	if err != nil && !strings.Contains(err.Error(), "out of range") {
-		if plain, ok := oddNumber(text); ok {
+		if plain, ok := foreignNumber(text); ok {
 			neg, abs, err = Number(plain)
 			v.Text = plain
 			c.report(ConstForm(at, diag.Quote(text), plain))

@@ -64,8 +64,8 @@ func (e *expr) fail(format string, args ...any) int64 {
 	return 0
 }
 
-// take skips op if it comes next, and reports whether it did.
-func (e *expr) take(op string) bool {
+// accept skips op if it comes next, and reports whether it did.
+func (e *expr) accept(op string) bool {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	rest, ok := strings.CutPrefix(e.rest, op)
 	if ok {
@@ -174,17 +174,17 @@ func (e *expr) unary(depth int) int64 {
 		return e.fail("nested more than %d deep", maxExpr)
 	}
 	switch {
-	case e.take("!"):
+	case e.accept("!"):
 		return truth(e.unary(depth+1) == 0)
-	case e.take("~"):
+	case e.accept("~"):
 		return ^e.unary(depth + 1)
-	case e.take("-"):
+	case e.accept("-"):
 		return -e.unary(depth + 1)
-	case e.take("+"):
+	case e.accept("+"):
 		return e.unary(depth + 1)
-	case e.take("("):
+	case e.accept("("):
 		v := e.binary(depth+1, 0)
-		if !e.take(")") {
+		if !e.accept(")") {
 			e.fail("found %s, expected )", diag.Quote(e.rest))
 		}
 		return v
@@ -205,10 +205,10 @@ func (e *expr) unary(depth int) int64 {
 	}
 	e.rest = rest
 	if word == "defined" && e.defined != nil {
-		paren := e.take("(")
+		paren := e.accept("(")
 		name, rest := splitWord(e.rest)
 		e.rest = rest
-		if name == "" || paren && !e.take(")") {
+		if name == "" || paren && !e.accept(")") {
 			return e.fail("found defined without a name")
 		}
 		return truth(e.defined(name))

@@ -39,9 +39,9 @@ func (s *scanner) character() bool {
 	return true
 }
 
-// oddNumber converts a number of another language, such as 1'000, 1_000, 10u, 0b11 or 'a', to
+// foreignNumber converts a number of another language, such as 1'000, 1_000, 10u, 0b11 or 'a', to
 // one of XDR.
-func oddNumber(text string) (plain string, ok bool) {
+func foreignNumber(text string) (plain string, ok bool) {
 	if len(text) > 2 && text[0] == '\'' {
 		code, ok := characterValue(text[1 : len(text)-1])
 		return strconv.Itoa(code), ok
@@ -62,7 +62,7 @@ func plainNumber(t token) string {
 		return t.text
 	}
 	if _, _, err := Number(t.text); err != nil {
-		if plain, ok := oddNumber(t.text); ok {
+		if plain, ok := foreignNumber(t.text); ok {
 			return plain
 		}
 	}
