@@ -23,7 +23,7 @@ func (c *comparer) enum(where string, old, new *ir.Decl) {
 	for _, m := range new.Members {
 		now[m.Name], valueNow[m.Value] = m, true
 	}
-	gone := map[int32][]*ir.Member{} // by value: old members whose name is gone and that no new one replaces
+	gone := map[int32][]*ir.Member{} // by value: removed members not yet matched as renamed
 	for _, m := range old.Members {
 		if now[m.Name] == nil {
 			gone[m.Value] = append(gone[m.Value], m)

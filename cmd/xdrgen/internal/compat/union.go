@@ -10,7 +10,7 @@ func (c *comparer) union(where string, old, new *ir.Decl) {
 	}
 	c.types(where+"."+new.Disc.Name, old.Disc.Type, new.Disc.Type, false)
 	before, after := domain(old), domain(new)
-	was, is := armsOf(old), armsOf(new)
+	was, is := ir.ArmsOf(old), ir.ArmsOf(new)
 	done := map[[2]*ir.Arm]bool{}
 	compare := func(a, b *ir.Arm, label func(*ir.Arm) string) {
 		if a == b || done[[2]*ir.Arm{a, b}] {
@@ -23,17 +23,17 @@ func (c *comparer) union(where string, old, new *ir.Decl) {
 		label := func(a *ir.Arm) string { return armName(a, v) }
 		switch {
 		case before.has(v) && after.has(v):
-			compare(was.at(v), is.at(v), label)
-		case after.has(v) && is.own[v] != nil && !done[[2]*ir.Arm{nil, is.own[v]}]:
-			done[[2]*ir.Arm{nil, is.own[v]}] = true
-			c.armWithMember(where, nil, is.own[v], label)
-		case before.has(v) && was.own[v] != nil && !done[[2]*ir.Arm{was.own[v], nil}]:
-			done[[2]*ir.Arm{was.own[v], nil}] = true
-			c.armWithMember(where, was.own[v], nil, label)
+			compare(was.At(v), is.At(v), label)
+		case after.has(v) && is.Own[v] != nil && !done[[2]*ir.Arm{nil, is.Own[v]}]:
+			done[[2]*ir.Arm{nil, is.Own[v]}] = true
+			c.armWithMember(where, nil, is.Own[v], label)
+		case before.has(v) && was.Own[v] != nil && !done[[2]*ir.Arm{was.Own[v], nil}]:
+			done[[2]*ir.Arm{was.Own[v], nil}] = true
+			c.armWithMember(where, was.Own[v], nil, label)
 		}
 	}
-	if before.open && after.open || was.other == nil && after.open || is.other == nil && before.open {
-		compare(was.other, is.other, func(*ir.Arm) string { return "default" })
+	if before.open && after.open || was.Other == nil && after.open || is.Other == nil && before.open {
+		compare(was.Other, is.Other, func(*ir.Arm) string { return "default" })
 	}
 }
 

@@ -74,33 +74,6 @@ func (s set) within(t set) bool {
 
 func (s set) equal(t set) bool { return s.within(t) && t.within(s) }
 
-// arms has the arms of a union by the values that select them.
-type arms struct {
-	own   map[int64]*ir.Arm
-	other *ir.Arm // the default, or nil
-}
-
-func armsOf(u *ir.Decl) arms {
-	out := arms{own: map[int64]*ir.Arm{}}
-	for _, a := range u.Arms {
-		if a.Default {
-			out.other = a
-		}
-		for _, l := range a.Labels {
-			out.own[l.Value.Int64()] = a
-		}
-	}
-	return out
-}
-
-// at returns the arm for a value: the one with a case for it, the default, or nil.
-func (a arms) at(v int64) *ir.Arm {
-	if own := a.own[v]; own != nil {
-		return own
-	}
-	return a.other
-}
-
 // labels returns, in order, the numbers of all cases and of all members of closed enum
 // discriminants of two unions.
 func labels(a, b *ir.Decl) []int64 {

@@ -135,8 +135,8 @@ func counted(t *ir.Type) (elem *ir.Type, max uint64, ok bool) {
 		return &ir.Type{Kind: ir.ListHead, Ref: t.Ref, Pos: t.Pos}, 1, true
 	case ir.Ref:
 		if t.Ref.Kind == ir.Union && t.Ref.Disc.Type.Underlying().Kind == ir.Bool {
-			arms := armsOf(t.Ref)
-			yes, no := arms.at(1), arms.at(0)
+			arms := ir.ArmsOf(t.Ref)
+			yes, no := arms.At(1), arms.At(0)
 			if yes != nil && no != nil && yes.Field != nil && no.Field == nil {
 				return yes.Field.Type, 1, true
 			}
@@ -156,16 +156,16 @@ func (w *wire) unions(a, b *ir.Decl) bool {
 	if !da.equal(db) {
 		return false
 	}
-	x, y := armsOf(a), armsOf(b)
+	x, y := ir.ArmsOf(a), ir.ArmsOf(b)
 	for _, v := range labels(a, b) {
 		if !da.has(v) {
 			continue
 		}
-		if !w.arms(x.at(v), y.at(v)) {
+		if !w.arms(x.At(v), y.At(v)) {
 			return false
 		}
 	}
-	return !da.open || w.arms(x.other, y.other)
+	return !da.open || w.arms(x.Other, y.Other)
 }
 
 func (w *wire) arms(a, b *ir.Arm) bool {

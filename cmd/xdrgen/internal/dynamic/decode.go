@@ -201,7 +201,7 @@ func (d *decoder) union(v *Value, decl *ir.Decl) *Error {
 		return e
 	}
 	disc := v.Items[0]
-	if v.Arm = d.arm(decl, uint32(disc.Word)); v.Arm == nil {
+	if v.Arm = d.arm(decl, disc); v.Arm == nil {
 		d.chain = append(d.chain, disc)
 		defer func() { d.chain = d.chain[:len(d.chain)-1] }()
 		return d.fault(Union, disc.Offset, 4, "found %s, for which union %s has no arm", discText(disc), decl.Name)

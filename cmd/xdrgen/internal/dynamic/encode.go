@@ -126,7 +126,7 @@ func (e *encoder) enum(v *Value, decl *ir.Decl) *Error {
 
 func (e *encoder) union(v *Value, decl *ir.Decl) *Error {
 	disc := v.Items[0]
-	if e.arm(decl, uint32(disc.Word)) == nil {
+	if e.arm(decl, disc) == nil {
 		return e.fault(Union, "found discriminant %s, for which union %s has no arm", discText(disc), decl.Name)
 	}
 	return e.items(v)

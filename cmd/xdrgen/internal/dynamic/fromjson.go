@@ -293,7 +293,7 @@ func (p *jsonParser) union(v *Value, n *node, d *ir.Decl) *Error {
 		}
 	}
 	arm := n.get("arm")
-	v.Arm = p.arm(d, uint32(v.Items[0].Word))
+	v.Arm = p.arm(d, v.Items[0])
 	switch {
 	case v.Arm == nil:
 		return nil // Encode reports it

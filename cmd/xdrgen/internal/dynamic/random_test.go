@@ -121,7 +121,7 @@ func (m *maker) union(v *Value, d *ir.Decl, add func(string, int, *ir.Type) bool
 			disc.Word = uint64(int64(int32(n)))
 		}
 	}
-	v.Arm = x.arm(d, uint32(disc.Word))
+	v.Arm = x.arm(d, disc)
 	return v.Arm != nil && (v.Arm.Field == nil || add(v.Arm.Field.Name, -1, v.Arm.Field.Type))
 }
 

@@ -161,18 +161,17 @@ func fieldsOf(d *ir.Decl) []*ir.Field {
 type index struct {
 	members map[*ir.Decl]map[int32]*ir.Member
 	names   map[*ir.Decl]map[string]*ir.Member
-	arms    map[*ir.Decl]arms
+	arms    map[*ir.Decl]ir.Arms
 	nodes   map[*ir.Decl]*ir.Type
 }
 
-// arms are the arms of a union.
-type arms struct {
-	own   map[uint32]*ir.Arm // by discriminant
-	other *ir.Arm            // the default, or nil
-}
-
 func newIndex() index {
-	return index{map[*ir.Decl]map[int32]*ir.Member{}, map[*ir.Decl]map[string]*ir.Member{}, map[*ir.Decl]arms{}, map[*ir.Decl]*ir.Type{}}
+	return index{
+		members: map[*ir.Decl]map[int32]*ir.Member{},
+		names:   map[*ir.Decl]map[string]*ir.Member{},
+		arms:    map[*ir.Decl]ir.Arms{},
+		nodes:   map[*ir.Decl]*ir.Type{},
+	}
 }
 
 // member returns the first enumerator with a number, or nil if there is none.
@@ -204,24 +203,13 @@ func (x index) named(d *ir.Decl, name string) *ir.Member {
 }
 
 // arm returns the arm that a discriminant selects, or nil if there is none.
-func (x index) arm(d *ir.Decl, word uint32) *ir.Arm {
-	m, ok := x.arms[d]
+func (x index) arm(d *ir.Decl, disc *Value) *ir.Arm {
+	arms, ok := x.arms[d]
 	if !ok {
-		m.own = map[uint32]*ir.Arm{}
-		for _, a := range d.Arms {
-			if a.Default {
-				m.other = a
-			}
-			for _, l := range a.Labels {
-				m.own[uint32(l.Value.Int64())] = a
-			}
-		}
-		x.arms[d] = m
+		arms = ir.ArmsOf(d)
+		x.arms[d] = arms
 	}
-	if a := m.own[word]; a != nil {
-		return a
-	}
-	return m.other
+	return arms.At(int64(disc.Word))
 }
 
 // node returns the type of the elements of a linked list.
