@@ -91,7 +91,7 @@ func TestBad(t *testing.T) {
 				t.Errorf("rule %s, expected %s", f.Rule, ruleOf(base))
 			}
 			if f.Help == "" {
-				t.Error("no help")
+				t.Error("the finding has no help text")
 			}
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -134,7 +134,7 @@ func TestRulesCovered(t *testing.T) {
 			t.Errorf("no file testdata/bad/%s.x", r.Name)
 		}
 		if codes[r.Code] || r.Code == "" || r.Name == "" || r.Fix == "" {
-			t.Errorf("rule %+v: code given twice, or something is missing", r)
+			t.Errorf("rule %+v: duplicate code or missing field", r)
 		}
 		codes[r.Code] = true
 	}

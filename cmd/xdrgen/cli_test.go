@@ -75,11 +75,11 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("xdrgen %s: exit code %d, expected %d\n%s", c.args, code, c.code, stderr)
 		}
 		if code == exitUsage && !strings.Contains(stderr, "xdrgen help") {
-			t.Errorf("xdrgen %s: no hint at help: %s", c.args, stderr)
+			t.Errorf("xdrgen %s: the message does not mention help: %s", c.args, stderr)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
-		t.Error("gen made its folder in spite of errors")
+		t.Error("gen created its folder although there are errors")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestNotedOnce(t *testing.T) {
 			t.Errorf("%s: the advice is there %d times, expected %d\n%s", format, n, want, stdout)
 		}
 		if !strings.Contains(stdout, "-D N=VALUE") {
-			t.Errorf("%s: advice of another rule is gone", format)
+			t.Errorf("%s: the note of another rule is missing", format)
 		}
 	}
 }

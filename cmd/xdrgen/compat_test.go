@@ -228,7 +228,7 @@ func TestHelpCompatRules(t *testing.T) {
 	text, _, code := runCommand(t, "help", "compat-rules")
 	for _, r := range compat.Rules() {
 		if code != exitClean || !strings.Contains(text, r.Code+"  "+r.Name) || !strings.Contains(text, r.Reason) {
-			t.Errorf("nothing on %s", r.Name)
+			t.Errorf("the help does not mention %s", r.Name)
 		}
 	}
 }

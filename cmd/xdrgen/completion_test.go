@@ -28,18 +28,18 @@ func TestCompletionModel(t *testing.T) {
 		if c.Name == "help" {
 			for _, topic := range c.Args {
 				if _, ok := help(topic); !ok {
-					t.Errorf("no help %s", topic)
+					t.Errorf("there is no help on %s", topic)
 				}
 			}
 			continue
 		}
 		text, ok := help(c.Name)
 		if c.Help == "" || !ok {
-			t.Errorf("%s: line of the main help %q, help of its own %v", c.Name, c.Help, ok)
+			t.Errorf("%s: line of the main help %q, has a help text: %v", c.Name, c.Help, ok)
 		}
 		for _, f := range c.Flags {
 			if !strings.Contains(text, f.Name+" ") {
-				t.Errorf("help %s does not speak of %s", c.Name, f.Name)
+				t.Errorf("help %s does not mention %s", c.Name, f.Name)
 			}
 			if f.Kind == completion.OneOf && len(f.Values) < 2 {
 				t.Errorf("%s %s: values %v", c.Name, f.Name, f.Values)

@@ -248,7 +248,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("missing: exit code %d, %.200s%s", code, stdout, stderr)
 	}
 	if _, err := os.Stat(out); err == nil {
-		t.Error("diff made the folder")
+		t.Error("diff created the folder")
 	}
 	if _, stderr, code := runCommand(t, append([]string{"gen"}, args...)...); code != exitClean {
 		t.Fatal(stderr)

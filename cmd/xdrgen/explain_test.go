@@ -84,7 +84,7 @@ func TestOtherTexts(t *testing.T) {
 		})
 	}
 	for code := range texts {
-		t.Errorf("text/%s.txt explains %s, which is no rule's code", code[:5], code)
+		t.Errorf("text/%s.txt explains %s, which is not the code of a rule", code[:5], code)
 	}
 }
 

@@ -19,7 +19,7 @@ func example(t *testing.T, page, first string) string {
 	const indent = "       "
 	_, rest, ok := strings.Cut(page, "\n"+indent+first)
 	if !ok {
-		t.Fatalf("%s holds no block %q", extensionDoc, first)
+		t.Fatalf("%s has no block %q", extensionDoc, first)
 	}
 	out := first
 	for i, l := range strings.Split(rest, "\n") {

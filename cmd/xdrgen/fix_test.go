@@ -81,7 +81,7 @@ func TestFixBad(t *testing.T) {
 		}
 		changed := string(after) != string(text)
 		if changed != strings.Contains(stdout, "fixed:") {
-			t.Errorf("%s: changed %v, said %q", base, changed, stdout)
+			t.Errorf("%s: changed %v, output %q", base, changed, stdout)
 		}
 		if changed && code == exitClean {
 			mends[ruleOf(strings.TrimSuffix(base, ".x"))] = true
@@ -90,7 +90,7 @@ func TestFixBad(t *testing.T) {
 	for _, rule := range strings.Fields("missing-semicolon missing-brace missing-equals missing-comma reversed-typedef wrong-tag " +
 		"c-type-name bare-unsigned typed-const trailing-comma line-comment bare-string empty-arguments extra-semicolon") {
 		if !mends[rule] {
-			t.Errorf("-fix mends no file of %s", rule)
+			t.Errorf("-fix repairs no file of rule %s", rule)
 		}
 	}
 }

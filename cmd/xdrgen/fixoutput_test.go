@@ -154,13 +154,13 @@ func TestOfferedFixes(t *testing.T) {
 			for _, g := range checkText(t, base, fixed) {
 				key := g.Code + g.Message
 				if errors[key]--; errors[key] < 0 && g.Severity == "error" {
-					t.Errorf("%s: the fix of %q gives %q, with %q", base, f.Message, fixed, g.Message)
+					t.Errorf("%s: the fix of %q gives %q, with the finding %q", base, f.Message, fixed, g.Message)
 				}
 			}
 		}
 	}
 	if offered < 40 {
-		t.Errorf("%d fixes are offered", offered)
+		t.Errorf("there are %d fixes", offered)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestNoFix(t *testing.T) {
 	for name, text := range noFix() {
 		for _, f := range checkText(t, "u.x", text) {
 			if len(f.Fix) > 0 {
-				t.Errorf("%s: a fix is offered for %q: %q", name, f.Message, f.apply(text))
+				t.Errorf("%s: there is a fix for %q: %q", name, f.Message, f.apply(text))
 			}
 		}
 		_, _, code := runCommand(t, "check", "-fix", "u.x")

@@ -34,7 +34,7 @@ func TestSharedFlags(t *testing.T) {
 		}
 		for _, name := range []string{"-I", "-D", "-type", "-import", "-errors", "-color"} {
 			if !c.Has(name) {
-				t.Errorf("%s does not take %s", c.Name, name)
+				t.Errorf("%s does not accept %s", c.Name, name)
 			}
 		}
 	}

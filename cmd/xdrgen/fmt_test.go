@@ -82,7 +82,7 @@ func TestFmtLink(t *testing.T) {
 	}
 	info, err := os.Lstat("link.x")
 	if err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("link.x is no link: %v %v", info, err)
+		t.Errorf("link.x is no longer a symbolic link: %v %v", info, err)
 	}
 	if text, _ := os.ReadFile("real/a.x"); string(text) != pretty {
 		t.Errorf("real/a.x is %q", text)
@@ -137,7 +137,7 @@ func TestMeaning(t *testing.T) {
 		}
 	}
 	if formatted < 60 || compiled < 50 {
-		t.Errorf("of %d files only %d were formatted, %d compiled", len(files), formatted, compiled)
+		t.Errorf("%d files, of which only %d were formatted and %d compiled", len(files), formatted, compiled)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestHelpLintRules(t *testing.T) {
 	text, _, code := runCommand(t, "help", "lint-rules")
 	for _, r := range lint.Rules() {
 		if code != exitClean || !strings.Contains(text, r.Code+" "+r.Name+" ("+r.Level.String()+")") || !strings.Contains(text, r.Reason) {
-			t.Errorf("nothing on %s", r.Name)
+			t.Errorf("the help does not mention %s", r.Name)
 		}
 	}
 }

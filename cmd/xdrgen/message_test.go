@@ -256,7 +256,7 @@ func FuzzMessage(f *testing.F) {
 				t.Errorf("kind %d: rows of % x, of data % x", kind, seen, data[:root.Length])
 			}
 			if err == nil && root.Length < len(data) && len(data)%4 == 0 && len(typ.Ref.Fields) > 0 && typ.Ref.Fields[len(typ.Ref.Fields)-1].Name == "rpc" {
-				t.Errorf("kind %d: %d bytes behind the RPC message are not shown", kind, len(data)-root.Length)
+				t.Errorf("kind %d: %d bytes after the RPC message are not shown", kind, len(data)-root.Length)
 			}
 		}
 	})

@@ -158,7 +158,7 @@ func TestSchemas(t *testing.T) {
 			}
 			stdout, stderr, _ := runCommand(t, args...)
 			if stdout == "" {
-				t.Errorf("%s: nothing on stdout\n%s", c, stderr)
+				t.Errorf("%s: stdout is empty\n%s", c, stderr)
 			}
 			for _, v := range s.checkLines(t, name+": "+c, stdout) {
 				collect(v, seen)
@@ -167,14 +167,14 @@ func TestSchemas(t *testing.T) {
 		for kind, d := range s.Defs {
 			for p := range d.Properties {
 				if !seen[p] {
-					t.Errorf("%s: no output has %s of %s", name, p, kind)
+					t.Errorf("%s: no output has the member %s of %s", name, p, kind)
 				}
 			}
 		}
 	}
 	for _, topic := range slices.Sorted(maps.Keys(outputs)) {
 		if text, _ := help("formats"); !strings.Contains(text, "docs/schema/"+topic) {
-			t.Errorf("help formats does not name %s", topic)
+			t.Errorf("help formats does not mention %s", topic)
 		}
 	}
 }
