@@ -162,11 +162,11 @@ func withNames(err error, name string, names []string) error {
 
 // some returns the first few names, and how many more there are.
 func some(names []string) string {
-	const most = 12
-	if len(names) <= most {
+	const maxNames = 12
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
 // input returns the data as it was given, not yet decoded from hex or base64.

@@ -54,14 +54,14 @@ func printSizes(w io.Writer, lines []sizeLine, format string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "type\twire min\twire max\tGo value\tamplification")
 	for _, l := range lines {
-		most, times := "none", "-"
+		largest, ratio := "none", "-"
 		if l.Max != nil {
-			most = strconv.FormatUint(*l.Max, 10)
+			largest = strconv.FormatUint(*l.Max, 10)
 		}
 		if l.Amplification > 0 {
-			times = strconv.Itoa(l.Amplification)
+			ratio = strconv.Itoa(l.Amplification)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\n", l.Name, l.Min, most, l.Go, times)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\n", l.Name, l.Min, largest, l.Go, ratio)
 	}
 	return t.Flush()
 }

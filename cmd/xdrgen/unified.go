@@ -182,17 +182,17 @@ func anchors(a, b [][]byte) [][2]int {
 // algorithm. It reports false if more than maxEdits lines differ.
 func shortest(a, b [][]byte) ([]byte, bool) {
 	n, m := len(a), len(b)
-	most := min(n+m, maxEdits)
-	reach := make([]int, 2*most+3) // the farthest x on diagonal k = x-y, at index most+1+k
-	var trail [][]int              // part of reach before round d, for diagonals -d-1 to d+1
-	for d := 0; d <= most; d++ {
-		trail = append(trail, append([]int(nil), reach[most-d:most+d+3]...))
+	limit := min(n+m, maxEdits)
+	reach := make([]int, 2*limit+3) // the farthest x on diagonal k = x-y, at index limit+1+k
+	var trail [][]int               // part of reach before round d, for diagonals -d-1 to d+1
+	for d := 0; d <= limit; d++ {
+		trail = append(trail, append([]int(nil), reach[limit-d:limit+d+3]...))
 		for k := -d; k <= d; k += 2 {
-			x := step(reach, most+1, d, k)
+			x := step(reach, limit+1, d, k)
 			for x < n && x-k < m && bytes.Equal(a[x], b[x-k]) {
 				x++
 			}
-			reach[most+1+k] = x
+			reach[limit+1+k] = x
 			if x >= n && x-k >= m {
 				return walkBack(trail, n, m), true
 			}

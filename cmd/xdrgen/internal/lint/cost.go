@@ -54,9 +54,9 @@ func (l *linter) cost(d *ir.Decl) {
 // no type within d is the cause. It also reports arrays whose elements take no bytes on the
 // wire, for which there is no such ratio.
 func (l *linter) amplification(d *ir.Decl) {
-	times, blamed := l.amplifies(d), false
+	ratio, blamed := l.amplifies(d), false
 	var worst *ir.Type
-	var most float64
+	var highest float64
 	name := d.Name
 	for u := range d.Types() {
 		t := u.Type
@@ -64,15 +64,15 @@ func (l *linter) amplification(d *ir.Decl) {
 		switch {
 		case ok && wire == 0:
 			l.report(NoSize, d, l.via(finding(NoSize, t.Pos, "the elements of %s take no bytes on the wire", place(d, u)), d))
-		case ok && float64(mem)/float64(wire) > most:
-			most, worst, name = float64(mem)/float64(wire), t, place(d, u)
+		case ok && float64(mem)/float64(wire) > highest:
+			highest, worst, name = float64(mem)/float64(wire), t, place(d, u)
 		}
-		blamed = blamed || t.Ref != nil && t.Ref != d && t.Ref.Import == nil && l.amplifies(t.Ref) >= times
+		blamed = blamed || t.Ref != nil && t.Ref != d && t.Ref.Import == nil && l.amplifies(t.Ref) >= ratio
 	}
-	if times == 0 || blamed {
+	if ratio == 0 || blamed {
 		return
 	}
-	f := finding(Amplification, d.Pos, "%s takes up to %d times as many bytes in memory as on the wire", d.Name, times)
+	f := finding(Amplification, d.Pos, "%s takes up to %d times as many bytes in memory as on the wire", d.Name, ratio)
 	if worst != nil {
 		wire, mem, _ := l.element(d, worst)
 		f.Span = worst.Pos
@@ -84,11 +84,11 @@ func (l *linter) amplification(d *ir.Decl) {
 // amplifies returns how many times as many bytes values of d take in memory as on the wire,
 // or 0 if that is acceptable.
 func (l *linter) amplifies(d *ir.Decl) int {
-	times := l.costs.Amplification(d)
-	if times <= maxRatio || !d.Size.Unbounded && d.Size.Max <= maxHarm/uint64(times) {
+	ratio := l.costs.Amplification(d)
+	if ratio <= maxRatio || !d.Size.Unbounded && d.Size.Max <= maxHarm/uint64(ratio) {
 		return 0
 	}
-	return times
+	return ratio
 }
 
 // element returns the least bytes on the wire and the bytes in memory of an element of t,

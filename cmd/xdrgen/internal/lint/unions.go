@@ -110,14 +110,14 @@ func (l *linter) enums(d *ir.Decl) {
 
 // bools reports several bools in a row.
 func (l *linter) bools(d *ir.Decl) {
-	run := func(fields []*ir.Field, most int, where string) {
+	run := func(fields []*ir.Field, limit int, where string) {
 		n := 0
 		for _, f := range fields {
 			if f.Type.Underlying().Kind != ir.Bool {
 				n = 0
 				continue
 			}
-			if n++; n == most {
+			if n++; n == limit {
 				l.report(BoolTrap, d, finding(BoolTrap, f.Pos, "%s is bool number %d in a row in %s", f.Name, n, where))
 			}
 		}
