@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// FileSystem is what the compiler reads from. Paths are those of package filepath. ReadDir
+// FileSystem is a source of files for the compiler. Paths are those of package filepath. ReadDir
 // returns the entries of a folder sorted by name. If a file system has the method Regular of
 // Disk, the compiler calls it before it reads a file that the user did not name.
 type FileSystem interface {
@@ -53,7 +53,7 @@ func (Disk) Regular(name string, limit int64) error {
 	return nil
 }
 
-// folder is what ReadDir returned for a folder.
+// folder is the result of ReadDir for a folder.
 type folder struct {
 	entries []os.DirEntry
 	err     error

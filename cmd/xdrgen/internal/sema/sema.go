@@ -19,7 +19,7 @@ type Options struct {
 	BindFile   string            // sidecar; empty for the default place
 	Every      bool              // report each use of a C name and each // comment, not the first only
 	Generate   bool              // Go import paths of imported units are needed
-	Plain      bool              // findings are reported without suggestions, and their fixes are not tried
+	Plain      bool              // findings have no suggestions, and their fixes are not tried
 
 	// Where texts come from; nil for the file system.
 	FS FileSystem
