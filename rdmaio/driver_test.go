@@ -2,7 +2,11 @@ package rdmaio_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,4 +74,77 @@ func TestAllWaitersGo(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// A caller that runs the state machine hands it over after a while. Here each Call is served on the
+// first caller's goroutine and causes the next one, from another goroutine: without the hand-over
+// the first caller would stay until the last Call.
+func TestRunnerHandsOver(t *testing.T) {
+	const chain = 400
+	var c *rdmaio.Conn
+	var wg sync.WaitGroup
+	var served atomic.Uint32
+	c = plain(t, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		xid := binary.BigEndian.Uint32(r.Message)
+		served.Store(xid)
+		if xid < chain {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if _, err := c.Call(context.Background(), nullCall(xid+1, 40)); err != nil {
+					t.Error(err)
+				}
+			}()
+			time.Sleep(100 * time.Microsecond) // until that one is in the queue
+		}
+		r.Reply(rdmaio.Message{Inline: replyHeader(xid).buf}, nil)
+	}), nil)
+	again(t, c, smallCall(), 1)
+	if n := served.Load(); n >= chain {
+		t.Errorf("the first caller was kept until %d Calls of others were served", n)
+	}
+	for served.Load() < chain {
+		time.Sleep(time.Millisecond)
+	}
+	wg.Wait()
+}
+
+// Calls of several callers go out by one post, if there were others in progress. With one
+// processor all callers have brought theirs before the first of them comes back.
+func TestCallsShareAPost(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const callers = 8
+	w := rdmaiotest.New(t)
+	held := make(chan *rdmaio.Request, 1)
+	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		if binary.BigEndian.Uint32(r.Message) == 1 {
+			held <- r // in progress until the others are over
+			return
+		}
+		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+	}), nil)
+	c := w.Dial(nil)
+	again(t, c, smallCall(), 100) // brings credits for more than one
+	var first, others sync.WaitGroup
+	first.Go(func() { again(t, c, smallCall(), 1) })
+	r := <-held
+	n := len(w.History.Events())
+	for i := range callers {
+		others.Go(func() { again(t, c, smallCall(), uint32(2+i)) })
+	}
+	others.Wait()
+	longest, run := 0, 0
+	for _, e := range w.Since(n) {
+		if !rdmaiotest.IsSend(&e) || e.Device != "client" {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	if longest < callers/2 {
+		t.Errorf("%d Calls of %d went out together, want all", longest, callers)
+	}
+	r.Reply(rdmaio.Message{Inline: replyHeader(1).buf}, nil)
+	first.Wait()
 }

@@ -128,7 +128,7 @@ func TestHandlerPanics(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if s := log.String(); !strings.Contains(s, "out of coffee") || !strings.Contains(s, "drop_test.go") {
+			if s := log.String(); !strings.Contains(s, "out of coffee") || !strings.Contains(s, "request_test.go") {
 				t.Errorf("log: %s", s)
 			}
 		})
