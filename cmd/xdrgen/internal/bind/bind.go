@@ -1,19 +1,20 @@
-// Package bind reads sidecars: the files <unit>.bind that say what a unit's
-// XDR cannot. The form is one statement per line, words separated by blanks,
-// # begins a comment:
+// Package bind parses sidecars, the files <unit>.bind. A sidecar states what the XDR of a unit
+// cannot express. It has one statement per line, in words separated by spaces or tabs. A word
+// that begins with # starts a comment:
 //
 //	package  GOIMPORTPATH
-//	prefix   TEXT                       dropped from Go names
-//	rename   XDRNAME GoName             also struct.field, union.arm, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
-//	import   unit/file.x                as #include in the first line of the unit
-//	type     NAME XDRTYPE               a type that the XDR uses and does not declare: netid opaque<64>
-//	define   NAME VALUE                 a constant that it does not declare
-//	open     ENUM                       numbers that are no members are legal too
-//	code     SPACE CONST TYPE|void      SPACE: header-type, flag, property, characteristic, error, operation
-//	code     header-type CONST TYPE|void FLAG...  constants of the flags that such a header may have
+//	prefix   TEXT                       removed from Go names
+//	rename   XDRNAME GoName             also struct.field, union.arm, PROGRAM.VERSION(.PROCEDURE)
+//	import   unit/file.x                same as an #include in the first line of the unit
+//	type     NAME XDRTYPE               a type that the XDR uses but does not declare
+//	define   NAME VALUE                 a constant that the XDR uses but does not declare
+//	open     ENUM                       the enum also takes numbers that are not members
+//	code     SPACE CONST TYPE|void      the type of a code point's data
+//	code     header-type CONST TYPE|void FLAG...  also the flags that this header may have
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
 //
-// Parse checks the form; whether the names exist is for sema to say.
+// SPACE is header-type, flag, property, characteristic, error or operation.
+// Parse checks the form only. Package sema checks that the names exist.
 package bind
 
 import (
@@ -28,25 +29,25 @@ import (
 // File is a parsed sidecar.
 type File struct {
 	Bind    *ir.Bind
-	Imports []Word // the places of Bind.Imports
+	Imports []Word // Bind.Imports with their places
 	Open    []Word // enums that take any number
 	Given   []Given
 }
 
-// Given is a declaration that the XDR lacks.
+// Given is a declaration that the XDR uses but does not have.
 type Given struct {
 	Name Word
-	Text string // of the type as XDR writes it, or of the value
-	Type bool
+	Text string // the type in XDR notation, or the value
+	Type bool   // whether it is a type, not a constant
 }
 
-// Word is a word of a sidecar and its place.
+// Word is a word of a sidecar with its place.
 type Word struct {
 	Text string
 	Pos  source.Span
 }
 
-// Parse reads a sidecar. Faulty lines are reported and left out.
+// Parse parses a sidecar. It reports faulty lines and skips them.
 func Parse(f *source.File, report func(diag.Diagnostic)) *File {
 	p := &parser{f: f, report: report, out: &File{Bind: &ir.Bind{File: f.Name}}, seen: map[string]source.Span{}}
 	start := 0
@@ -67,10 +68,10 @@ type parser struct {
 	f      *source.File
 	report func(diag.Diagnostic)
 	out    *File
-	seen   map[string]source.Span
+	seen   map[string]source.Span // first statement about each thing, by a key of once
 }
 
-// words splits one line; a word that begins with # ends it.
+// words returns the words of a line, up to the comment.
 func (p *parser) words(start, end int) []Word {
 	var out []Word
 	for i := start; i < end; {
@@ -91,7 +92,8 @@ func (p *parser) words(start, end int) []Word {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// form returns how a statement is written and the number of its words.
+// form returns the syntax of a statement and its number of words. The number is 0 if the first
+// word is unknown.
 func form(word string) (text string, n int) {
 	switch word {
 	case "package":
@@ -116,7 +118,7 @@ func form(word string) (text string, n int) {
 	return "", 0
 }
 
-// more reports whether a statement may have more words than its form.
+// more reports whether a statement may have more words than form returns.
 func more(w []Word) bool {
 	return w[0].Text == "type" || w[0].Text == "code" && w[1].Text == "header-type"
 }
@@ -126,7 +128,7 @@ func (p *parser) line(w []Word) {
 	all := w[0].Pos.To(w[len(w)-1].Pos)
 	switch {
 	case n == 0:
-		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is no statement of a sidecar", diag.Quote(w[0].Text))
+		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is not a statement of a sidecar", diag.Quote(w[0].Text))
 		if near, ok := diag.Nearest(w[0].Text, []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "ddp"}); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
@@ -149,7 +151,7 @@ func (p *parser) line(w []Word) {
 	case "rename":
 		switch {
 		case !isGoName(w[2].Text):
-			p.report(diag.New(diag.BindSyntax, w[2].Pos, "%s is no exported Go name", diag.Quote(w[2].Text)).Helpf("begin it with a capital letter; letters, digits and _ follow"))
+			p.report(diag.New(diag.BindSyntax, w[2].Pos, "%s is not an exported Go name", diag.Quote(w[2].Text)).Helpf("start it with a capital letter, followed by letters, digits and _"))
 		case p.once("rename "+w[1].Text, w[1].Pos, "rename of "+w[1].Text):
 			b.Renames = append(b.Renames, ir.Rename{Pos: w[1].Pos, XDR: w[1].Text, GoName: w[2].Text})
 		}
@@ -174,7 +176,8 @@ func (p *parser) line(w []Word) {
 	}
 }
 
-// once reports a second statement about the same thing.
+// once reports whether this is the first statement about a thing. For a second one, it reports
+// a finding.
 func (p *parser) once(key string, at source.Span, what string) bool {
 	if first, ok := p.seen[key]; ok {
 		p.report(diag.New(diag.BindDuplicate, at, "second %s", what).With(first, "the first is here"))
@@ -184,7 +187,7 @@ func (p *parser) once(key string, at source.Span, what string) bool {
 	return true
 }
 
-// insertPrefix keeps the prefixes longest first.
+// insertPrefix inserts a prefix into a list that is sorted by length, longest first.
 func insertPrefix(list []ir.Prefix, x ir.Prefix) []ir.Prefix {
 	i := 0
 	for i < len(list) && len(list[i].Text) >= len(x.Text) {
@@ -203,7 +206,7 @@ func (p *parser) code(w []Word) {
 		known = known || s == w[1].Text
 	}
 	if !known {
-		d := diag.New(diag.BindSyntax, w[1].Pos, "%s is no space of code points", diag.Quote(w[1].Text)).
+		d := diag.New(diag.BindSyntax, w[1].Pos, "%s is not a space of code points", diag.Quote(w[1].Text)).
 			Helpf("use one of %s", strings.Join(spaces, ", "))
 		if near, ok := diag.Nearest(w[1].Text, spaces); ok {
 			d = d.Helpf("did you mean %s?", near)
@@ -237,7 +240,7 @@ func (p *parser) ddp(w []Word, all source.Span) {
 	case w[2].Text != "args" && w[2].Text != "result":
 		p.report(diag.New(diag.BindSyntax, w[2].Pos, "found %s, expected args or result", diag.Quote(w[2].Text)))
 	case hasEmpty(path):
-		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected names with dots between", diag.Quote(w[3].Text)))
+		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected names separated by dots", diag.Quote(w[3].Text)))
 	case p.once("ddp "+w[1].Text+" "+w[2].Text+" "+w[3].Text, all, "ddp of "+w[3].Text):
 		p.out.Bind.DDP = append(p.out.Bind.DDP, ir.DDPBinding{
 			Pos: all, Program: proc[0], Version: proc[1], Proc: proc[2], Reply: w[2].Text == "result", Path: path,

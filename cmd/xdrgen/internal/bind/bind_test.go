@@ -66,23 +66,23 @@ ddp     PROG.V1.WRITE args data`)
 
 func TestBad(t *testing.T) {
 	for text, want := range map[string]string{
-		"renme a B":                           "1:1 bind-unknown-word: \"renme\" is no statement of a sidecar; did you mean rename?",
-		"\n  bogus":                           "2:3 bind-unknown-word: \"bogus\" is no statement of a sidecar; ",
+		"renme a B":                           "1:1 bind-unknown-word: \"renme\" is not a statement of a sidecar; did you mean rename?",
+		"\n  bogus":                           "2:3 bind-unknown-word: \"bogus\" is not a statement of a sidecar; ",
 		"prefix":                              "1:1 bind-syntax: found 1 words, expected prefix TEXT; ",
-		"rename a b":                          "1:10 bind-syntax: \"b\" is no exported Go name; begin it with a capital letter; letters, digits and _ follow",
-		"rename a A-B":                        "1:10 bind-syntax: \"A-B\" is no exported Go name; begin it with a capital letter; letters, digits and _ follow",
+		"rename a b":                          "1:10 bind-syntax: \"b\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
+		"rename a A-B":                        "1:10 bind-syntax: \"A-B\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
 		"package a\npackage b":                "2:1 bind-duplicate: second package; ",
 		"prefix a\nprefix a":                  "2:8 bind-duplicate: second prefix a; ",
 		"open a\nopen a":                      "2:6 bind-duplicate: second open of a; ",
 		"import a/b.x\nimport a/b.x":          "2:8 bind-duplicate: second import of a/b.x; ",
-		"code propetry A b":                   "1:6 bind-syntax: \"propetry\" is no space of code points; did you mean property?",
-		"code zzz A b":                        "1:6 bind-syntax: \"zzz\" is no space of code points; use one of header-type, flag, property, characteristic, error, operation",
+		"code propetry A b":                   "1:6 bind-syntax: \"propetry\" is not a space of code points; did you mean property?",
+		"code zzz A b":                        "1:6 bind-syntax: \"zzz\" is not a space of code points; use one of header-type, flag, property, characteristic, error, operation",
 		"code flag A b":                       "1:13 bind-syntax: found \"b\", expected void: a flag carries no data; ",
 		"code header-type A":                  "1:1 bind-syntax: found 3 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
 		"code property A b F":                 "1:1 bind-syntax: found 5 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
 		"ddp P.V args a":                      "1:5 bind-syntax: found \"P.V\", expected PROGRAM.VERSION.PROC; ",
 		"ddp P.V.F arg a":                     "1:11 bind-syntax: found \"arg\", expected args or result; ",
-		"ddp P.V.F args a..b":                 "1:16 bind-syntax: found \"a..b\", expected names with dots between; ",
+		"ddp P.V.F args a..b":                 "1:16 bind-syntax: found \"a..b\", expected names separated by dots; ",
 		"ddp P.V.F args a\nddp P.V.F args  a": "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {

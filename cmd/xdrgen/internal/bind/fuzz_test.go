@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// FuzzParse reads any text as a sidecar: nothing panics, each finding lies in the
-// file and has help, and blanks and comments change nothing.
+// FuzzParse parses any text as a sidecar. Parse must not panic, each finding must be in the file
+// and have help, and spaces and comments must not change the result.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"../../testdata/*/*.bind", "../../../../spec/x/*/*.bind"} {
 		files, err := filepath.Glob(pattern)
@@ -60,7 +60,7 @@ func FuzzParse(f *testing.F) {
 		if d := cmp.Diff(found, again); d != "" {
 			t.Errorf("findings: %s", d)
 		}
-		for i, g := range a.Given { // a type keeps its blanks
+		for i, g := range a.Given { // a type has spaces as written
 			a.Given[i].Text = strings.Join(strings.FieldsFunc(g.Text, blankRune), "\t")
 		}
 		if d := cmp.Diff(a, b, cmpopts.IgnoreTypes(source.Span{})); d != "" {

@@ -1,7 +1,7 @@
-// Package diag holds what the compiler has to say about its input, as values:
-// a rule from one table, a place, further places with labels, notes and help.
-// It also renders them, for people and as JSON lines. Who finds a fault makes
-// a Diagnostic and goes on; nobody prints.
+// Package diag declares the findings of the compiler as values: a rule from a table, a place,
+// related places with labels, notes and help. It also writes them, as text for people and in
+// forms for programs. A stage of the compiler that finds a fault returns a Diagnostic and
+// continues. Only the commands print.
 package diag
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Severity is how bad a fault is.
+// Severity is the severity of a finding.
 type Severity int
 
-// The severities. A Warning is what has one reading only; an Error is what
-// has none, or several.
+// The severities. A Warning is a fault with only one possible meaning. An Error is a fault with
+// no meaning or with several.
 const (
 	Warning Severity = iota + 1
 	Error
@@ -32,23 +32,23 @@ func (s Severity) String() string {
 // Diagnostic is one finding.
 type Diagnostic struct {
 	Rule     Rule
-	Own      *Info // the rule, where it stands in a table of another package; nil otherwise
+	Own      *Info // the rule if it is in a table of another package; then Rule is not used
 	Severity Severity
-	Span     source.Span // may be invalid: a finding about no one place
-	Message  string      // what is wrong, lower case, no full stop
+	Span     source.Span // not valid if the finding is not about one place
+	Message  string      // what is wrong, in lower case, without a full stop
 	Related  []Related
 	Notes    []string
-	Help     string // what to do; the rule's own line where empty
-	Fix      []Edit // what does it, where there is just one way; nil otherwise
+	Help     string // what to do; if empty, the help of the rule
+	Fix      []Edit // the edits that correct the fault if there is only one way, in order of place
 }
 
-// Edit replaces a stretch of a text.
+// Edit replaces a segment of a text.
 type Edit struct {
 	Span source.Span
 	Text string
 }
 
-// Related is a further place that a finding speaks of.
+// Related is another place that a finding refers to.
 type Related struct {
 	Span  source.Span
 	Label string // "declared here"
@@ -59,7 +59,7 @@ func New(r Rule, at source.Span, format string, args ...any) Diagnostic {
 	return Diagnostic{Rule: r, Severity: r.Info().Severity, Span: at, Message: fmt.Sprintf(format, args...)}
 }
 
-// With returns d with one more place.
+// With returns d with one more related place, unless the place is not valid.
 func (d Diagnostic) With(at source.Span, label string) Diagnostic {
 	if at.Valid() {
 		d.Related = append(d.Related[:len(d.Related):len(d.Related)], Related{at, label})
@@ -79,7 +79,7 @@ func (d Diagnostic) Helpf(format string, args ...any) Diagnostic {
 	return d
 }
 
-// Info returns what is known of the finding's rule.
+// Info returns the description of the finding's rule.
 func (d Diagnostic) Info() Info {
 	if d.Own != nil {
 		return *d.Own
@@ -87,13 +87,13 @@ func (d Diagnostic) Info() Info {
 	return d.Rule.Info()
 }
 
-// Replace returns d with one more edit that mends it.
+// Replace returns d with one more edit in its fix.
 func (d Diagnostic) Replace(at source.Span, text string) Diagnostic {
 	d.Fix = append(d.Fix[:len(d.Fix):len(d.Fix)], Edit{at, text})
 	return d
 }
 
-// HelpText returns the help: its own, or that of the rule.
+// HelpText returns the help of d, or of its rule if d has none.
 func (d Diagnostic) HelpText() string {
 	if d.Help != "" {
 		return d.Help
@@ -101,8 +101,8 @@ func (d Diagnostic) HelpText() string {
 	return d.Info().Fix
 }
 
-// Sort orders findings by file (in order of first appearance in files, others
-// by name), then place, then code.
+// Sort sorts findings by file, then place, then code. Files are in the order of the list files.
+// Other files follow by name.
 func Sort(ds []Diagnostic, files []*source.File) {
 	rank := make(map[*source.File]int, len(files))
 	for i, f := range files {
@@ -153,8 +153,8 @@ func HasErrors(ds []Diagnostic) bool {
 	return n > 0
 }
 
-// Limit returns the findings up to and including error number n, and how many
-// errors were cut. Findings must be sorted; n <= 0 means no limit.
+// Limit returns the findings up to and including error number n, and the number of errors that it
+// left out. Findings must be sorted. If n is not positive, there is no limit.
 func Limit(ds []Diagnostic, n int) (kept []Diagnostic, cut int) {
 	total, _ := Count(ds)
 	if n <= 0 || total <= n {

@@ -49,7 +49,7 @@ func TestText(t *testing.T) {
 	}
 	b.Reset()
 	if err := WriteText(&b, d, TextOptions{Color: true}); err != nil || !strings.Contains(b.String(), red+"error:"+reset) {
-		t.Errorf("no colour: %v %q", err, b.String())
+		t.Errorf("found no colour: %v %q", err, b.String())
 	}
 }
 
@@ -134,9 +134,9 @@ func TestQuote(t *testing.T) {
 
 func TestRuleOutOfRange(t *testing.T) {
 	if Rule(-1).Info().Code != "XDR0000" || numRules.Info().Code != "XDR0000" {
-		t.Error("a rule that is none has a code")
+		t.Error("a number that is not a rule has a code of a rule")
 	}
 	if len(Rules()) != int(numRules) {
-		t.Error("Rules is not all of them")
+		t.Error("Rules does not return all rules")
 	}
 }

@@ -13,16 +13,16 @@ import (
 // maxColumns limits how much of a source line is shown.
 const maxColumns = 120
 
-// mark is a segment of one line that is pointed at.
+// mark is a segment of a line that the line below it marks.
 type mark struct {
 	line     int
-	from, to int // bytes of the line, counted from 0; to is not included
+	from, to int // bytes of the line, counted from 0, without to
 	sign     string
 	tint     string
 	label    string
 }
 
-// excerpts shows the places of a finding: those of one file together, the
+// excerpts writes the places of a finding. Places of one file are written together, those of the
 // finding's own file first.
 func (t *textWriter) excerpts(d Diagnostic, tint string) {
 	places := append([]Related{{Span: d.Span}}, d.Related...)
@@ -83,8 +83,8 @@ func marksOf(s source.Span, sign, tint, label string) []mark {
 // indent returns the number of bytes of blanks that a line begins with.
 func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 
-// lines shows the lines of a file that have marks, in order. A single line
-// between two is shown as well, of more only that they are there.
+// lines writes the lines of a file that have marks, in order. A single line between two of them
+// is written as well. Several lines are written as "...".
 func (t *textWriter) lines(f *source.File, marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.line - b.line })
 	last := 0
@@ -105,8 +105,8 @@ func (t *textWriter) lines(f *source.File, marks []mark) {
 	}
 }
 
-// line shows one line with its marks; several times where they are too far
-// from each other to be seen together.
+// line writes a line with its marks. If the marks are too far apart for one excerpt, it writes
+// the line several times.
 func (t *textWriter) line(f *source.File, number int, marks []mark) {
 	first := marks[0]
 	for _, m := range marks {
@@ -136,12 +136,12 @@ func (t *textWriter) line(f *source.File, number int, marks []mark) {
 	}
 }
 
-// signs draws the marks under a line: the label of the last beside it, those
-// of the others below, from right to left.
+// signs writes the marks under a line. The label of the last mark is beside it. The labels of the
+// others are below, from right to left.
 func (t *textWriter) signs(v shown, marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.from - b.from })
 	var r row
-	for _, fault := range []bool{false, true} { // drawn last, for it is to be seen in any case
+	for _, fault := range []bool{false, true} { // the fault is drawn last, over the other marks
 		for _, m := range marks {
 			if (m.sign == "^") == fault {
 				from, to := v.columns(m)
@@ -172,7 +172,7 @@ func (t *textWriter) signs(v shown, marks []mark) {
 	}
 }
 
-// row is a line under another, character by character.
+// row is a line of an excerpt under a source line, by characters.
 type row []cell
 
 type cell struct {
@@ -191,7 +191,7 @@ func (r *row) put(col int, s, tint string) {
 	}
 }
 
-// row paints the stretches of a row.
+// row returns the text of a row with its colours.
 func (t *textWriter) row(r row) string {
 	var out strings.Builder
 	for len(r) > 0 {
@@ -246,12 +246,12 @@ func boundary(text []byte, i int) int {
 	return i // it is no UTF-8
 }
 
-// shown is the part of a line that is shown.
+// shown is the visible part of a line.
 type shown struct {
 	text   string
 	offset []int // the first byte in the line of each character of the clip, and the clip's end
-	at     []int // their columns, from 0; those cut off have the nearest
-	from   int   // characters from from to to are shown
+	at     []int // their columns, from 0; a hidden character has that of the nearest visible one
+	from   int   // the visible characters, from from up to but not including to
 	to     int
 	after  bool // whether the line has more after the clip
 }
@@ -260,14 +260,14 @@ func (v shown) has(m mark) bool {
 	return m.from >= v.offset[v.from] && m.from <= v.offset[v.to]
 }
 
-// columns returns the columns of a mark, at least one.
+// columns returns the columns of a mark, which has at least one.
 func (v shown) columns(m mark) (from, to int) {
 	from = v.column(m.from)
 	return from, max(v.column(m.to), from+1)
 }
 
-// column returns the column of a byte of the line. The characters of its end, which are
-// not in the clip, have one column each.
+// column returns the column of a byte of the line. The characters that end the line are not in
+// the clip. They have one column each.
 func (v shown) column(b int) int {
 	end := len(v.at) - 1
 	if b > v.offset[end] && !v.after {
@@ -278,8 +278,8 @@ func (v shown) column(b int) int {
 
 const cut = "..."
 
-// view lays a clip out, tabs as blanks, and cuts it around byte focus of the line if it is
-// too long.
+// view returns the visible part of a clip, with tabs expanded. If the clip is too long, view cuts
+// it around byte focus of the line.
 func view(c clip, focus int) shown {
 	r := []rune(string(c.text))
 	v := shown{offset: make([]int, 0, len(r)+1), at: make([]int, 0, len(r)+1), to: len(r), after: c.after}
@@ -313,7 +313,7 @@ func view(c clip, focus int) shown {
 	return v
 }
 
-// cut leaves maxColumns of a clip of width columns, column focus a third behind their start.
+// cut selects maxColumns of a clip of width columns. Column focus is at a third of them.
 func (v *shown) cut(focus, width int) {
 	start := min(max(focus-maxColumns/3, 0), width-maxColumns)
 	for v.at[v.from] < start {
@@ -324,8 +324,7 @@ func (v *shown) cut(focus, width int) {
 	}
 }
 
-// shift moves the columns to those that are left, behind the sign of a cut before them if
-// there is one.
+// shift renumbers the columns for the visible part, after the sign of a cut if there is one.
 func (v *shown) shift(before bool) {
 	lead := 0
 	if before {

@@ -9,9 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// FuzzText renders findings at any places of any text, in every form: nothing
-// panics, and in text the place is marked, and lines are neither long nor steer
-// the terminal.
+// FuzzText writes findings at any places of any text, in every form. No writer must panic. The
+// text form must mark the place, limit its lines and have no control characters.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("struct a { int b; };\n\tint 漢e\u0301 c;\r\nd"), 3, 9, 20, 40, ";\n")
 	f.Add([]byte(strings.Repeat("\tx漢", 200)+"\n\n\x1b[31m\xff\xfe"), 500, 520, 0, 3, "")
@@ -37,20 +36,20 @@ func FuzzText(f *testing.F) {
 			}
 		}
 		if !strings.Contains(out.String(), "^") {
-			t.Errorf("no mark:\n%s", out.String())
+			t.Errorf("found no mark:\n%s", out.String())
 		}
 		for line := range strings.Lines(out.String()) {
 			if n := utf8.RuneCountInString(line); n > 3*maxColumns+len(fix) {
 				t.Errorf("line of %d characters: %s", n, line)
 			}
 			if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\t\r\x1b\x00") {
-				t.Errorf("line steers: %q", line)
+				t.Errorf("found a control character in line %q", line)
 			}
 		}
 	})
 }
 
-// inside moves a number into 0 to n.
+// inside returns a number from 0 to n.
 func inside(x, n int) int { return int(uint(x) % uint(n+1)) }
 
 func fileOf(text []byte) *source.File { return source.NewFile("f.x", text) }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WriteGitHub writes one finding as a workflow command of GitHub Actions,
-// which shows it beside the source line.
+// WriteGitHub writes a finding as a workflow command of GitHub Actions, which shows it beside the
+// source line.
 func WriteGitHub(w io.Writer, d Diagnostic) error {
 	info := d.Info()
 	var b strings.Builder
@@ -15,7 +15,7 @@ func WriteGitHub(w io.Writer, d Diagnostic) error {
 	if d.Span.Valid() {
 		from, to := d.Span.Position(), d.Span.EndPosition()
 		fmt.Fprintf(&b, "file=%s,line=%d,", property(d.Span.File.Name), from.Line)
-		if to.Line == from.Line { // columns are for one line only
+		if to.Line == from.Line { // GitHub takes columns only for a span within a line
 			fmt.Fprintf(&b, "col=%d,endColumn=%d,", from.Column, max(to.Column, from.Column))
 		} else {
 			fmt.Fprintf(&b, "endLine=%d,", to.Line)
@@ -26,7 +26,7 @@ func WriteGitHub(w io.Writer, d Diagnostic) error {
 	return err
 }
 
-// longMessage is the whole of a finding in words.
+// longMessage returns the whole finding as text: message, places, notes, rule and help.
 func longMessage(d Diagnostic) string {
 	lines := []string{clean(d.Message)}
 	if o, ok := d.Span.Origin(); ok {

@@ -7,8 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// jsonDiagnostic is one line of machine output. Fields may be added, not
-// changed.
+// jsonDiagnostic is a line of JSON output. Fields may be added but not changed.
 type jsonDiagnostic struct {
 	V        int           `json:"v"`
 	Type     string        `json:"type"` // "diagnostic"
@@ -21,11 +20,11 @@ type jsonDiagnostic struct {
 	Related  []jsonRelated `json:"related,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
 	Help     string        `json:"help,omitempty"`
-	Fix      []jsonEdit    `json:"fix,omitempty"` // what check -fix does: all of them, in order
+	Fix      []jsonEdit    `json:"fix,omitempty"` // all edits of check -fix, in order
 }
 
-// jsonEdit replaces a stretch of a file: bytes offset_bytes to
-// end_offset_bytes, which is where.
+// jsonEdit replaces a segment of a file: the bytes from offset_bytes up to but not including
+// end_offset_bytes. Where is the same place.
 type jsonEdit struct {
 	Where  *Place `json:"where"`
 	Offset int    `json:"offset_bytes"`
@@ -33,7 +32,7 @@ type jsonEdit struct {
 	Text   string `json:"text"`
 }
 
-// Place is a span as machine output has it.
+// Place is a span in JSON output.
 type Place struct {
 	File      string      `json:"file"`
 	Line      int         `json:"line"`
@@ -54,7 +53,7 @@ type jsonRelated struct {
 	Where *Place `json:"where"`
 }
 
-// Summary is the last line of machine output.
+// Summary is the last line of JSON output.
 type Summary struct {
 	V        int    `json:"v"`
 	Type     string `json:"type"` // "summary"
@@ -63,7 +62,7 @@ type Summary struct {
 	Hidden   int    `json:"hidden"` // errors beyond the limit
 }
 
-// WriteJSON writes one finding as one line of JSON.
+// WriteJSON writes a finding as a line of JSON.
 func WriteJSON(w io.Writer, d Diagnostic) error {
 	info := d.Info()
 	j := jsonDiagnostic{
@@ -79,7 +78,7 @@ func WriteJSON(w io.Writer, d Diagnostic) error {
 	return encodeLine(w, j)
 }
 
-// WriteJSONSummary writes the closing line of machine output.
+// WriteJSONSummary writes the last line of JSON output.
 func WriteJSONSummary(w io.Writer, errors, warnings, hidden int) error {
 	return encodeLine(w, Summary{1, "summary", errors, warnings, hidden})
 }
@@ -90,7 +89,7 @@ func encodeLine(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// PlaceOf returns a span for machine output; nil where it is no place.
+// PlaceOf returns a span for JSON output, or nil if the span is not valid.
 func PlaceOf(s source.Span) *Place {
 	if !s.Valid() {
 		return nil

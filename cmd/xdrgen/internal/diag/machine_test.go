@@ -35,8 +35,8 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// TestSARIF holds the log against what the standard demands of its objects:
-// required properties, references between them, ranges of values.
+// TestSARIF checks the log against the standard: required properties, references between objects,
+// ranges of values.
 func TestSARIF(t *testing.T) {
 	for _, ds := range [][]Diagnostic{nil, someFindings()} {
 		var b bytes.Buffer

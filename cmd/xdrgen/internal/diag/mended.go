@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Apply returns the text of a file with edits, which must be in order and not
-// meet, and those of other files left out.
+// Apply returns the text of a file with edits applied. The edits must be in order and must not
+// overlap. Edits of other files are ignored.
 func Apply(f *source.File, edits []Edit) []byte {
 	var out []byte
 	at := 0
@@ -21,11 +21,10 @@ func Apply(f *source.File, edits []Edit) []byte {
 	return append(out, f.Text[at:]...)
 }
 
-// maxMended limits how many lines of a fix are shown.
+// maxMended limits the number of lines that are written for a fix.
 const maxMended = 4
 
-// mended shows what the fix makes of the lines that it touches, and marks what
-// it puts there.
+// mended writes the lines that the fix changes, as they are after it, and marks the new text.
 func (t *textWriter) mended(d Diagnostic) {
 	if len(d.Fix) == 0 || !d.Fix[0].Span.Valid() {
 		return
@@ -34,7 +33,7 @@ func (t *textWriter) mended(d Diagnostic) {
 	p := touched(d.Fix)
 	text := Apply(p.file, p.edits)
 	marks, focus := map[int][]mark{}, map[int]int{}
-	last, moved := first, 0 // moved is how far the edits so far push what follows
+	last, moved := first, 0 // moved is by how many bytes the edits so far move the text after them
 	for _, e := range p.edits {
 		start := e.Span.Start + moved
 		moved += len(e.Text) - (e.Span.End - e.Span.Start)
@@ -68,14 +67,14 @@ func (t *textWriter) mended(d Diagnostic) {
 	}
 }
 
-// part is the part of a file that a fix touches.
+// part is the part of a file that a fix changes.
 type part struct {
-	file          *source.File // of that part alone
-	edits         []Edit       // of this file
-	before, after bool         // whether its first line has more before it, and its last line after it
+	file          *source.File // the part as a file of its own
+	edits         []Edit       // with places in that file
+	before, after bool         // whether the first line has text before the part, and the last line after it
 }
 
-// touched returns the lines that edits touch, of long lines only the part within reach of the
+// touched returns the lines that edits change, of long lines only the part within reach of the
 // edits. Reading the whole file for each finding would make the time quadratic.
 func touched(fix []Edit) part {
 	f := fix[0].Span.File

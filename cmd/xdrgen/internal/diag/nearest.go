@@ -2,9 +2,9 @@ package diag
 
 import "sort"
 
-// Nearest returns the candidate that differs from word in at most two letters
-// (inserted, removed, replaced or exchanged), and in fewer than half of them;
-// the first in order of the alphabet where several are as near.
+// Nearest returns the candidate that is most similar to word. It differs by at most two letters
+// that are inserted, removed, replaced or exchanged, and by fewer than half of its letters. If
+// several are equally similar, Nearest returns the first in alphabetical order.
 func Nearest(word string, candidates []string) (string, bool) {
 	best, found := 3, ""
 	sorted := append([]string(nil), candidates...)
@@ -20,8 +20,7 @@ func Nearest(word string, candidates []string) (string, bool) {
 	return found, found != ""
 }
 
-// distance is the number of edits from a to b, or limit+1 where it is greater
-// than limit.
+// distance returns the number of edits from a to b, or limit+1 if there are more than limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 256 {
 		return limit + 1

@@ -1,14 +1,14 @@
 package diag
 
-// Rule is a class of fault. Its code and name never change once published.
+// Rule is a class of fault. Its code and name do not change after a release.
 type Rule int
 
-// Info is what the table knows of a rule.
+// Info describes a rule.
 type Info struct {
 	Code     string // "XDR0101"
 	Name     string // "undefined-type"
 	Severity Severity
-	Section  string // the text that makes it a fault
+	Section  string // section of the document that has the rule, or empty
 	Fix      string // what to do, in one line
 }
 
@@ -115,8 +115,8 @@ const (
 	numRules
 )
 
-// rules is the one table of faults: what has one reading only warns, what
-// changes meaning is an error.
+// rules is the table of faults. A fault with only one possible meaning is a warning. Other faults
+// are errors.
 var rules = [numRules]Info{
 	BadCharacter:     {"XDR0001", "bad-character", Error, "RFC 4506 §6.2", "remove the character, or put it into a comment"},
 	UnclosedComment:  {"XDR0002", "unclosed-comment", Error, "RFC 4506 §6.2", "end the comment with */"},
@@ -145,8 +145,8 @@ var rules = [numRules]Info{
 	ConstCycle: {"XDR0203", "constant-cycle", Error, "RFC 4506 §4.17", "give one of them a number"},
 	BadBound:   {"XDR0204", "bad-bound", Error, "RFC 4506 §6.4 (2)", "use an unsigned constant of at most 4294967295"},
 
-	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>, or let an arm of a union end it"},
-	BadVoid:        {"XDR0302", "bad-void", Error, "RFC 4506 §4.16", "void stands alone: in a union arm, as argument or as result"},
+	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>, or add a union arm that does not contain the type"},
+	BadVoid:        {"XDR0302", "bad-void", Error, "RFC 4506 §4.16", "use void alone: as a union arm, as the argument or as the result"},
 	BadOpaque:      {"XDR0303", "bad-opaque", Error, "RFC 4506 §4.9", "write opaque name[n], opaque name<n> or string name<n>"},
 	BadOptional:    {"XDR0304", "bad-optional", Error, "RFC 4506 §4.19", "write type *name; with no bounds after it"},
 
@@ -157,12 +157,12 @@ var rules = [numRules]Info{
 	DuplicateDefault: {"XDR0405", "duplicate-default", Error, "RFC 4506 §4.15", "keep one default"},
 	DuplicateArm:     {"XDR0406", "duplicate-arm-name", Error, "RFC 4506 §6.4 (4)", "give each arm a name of its own; the wire does not change"},
 	ArmWithTwo:       {"XDR0407", "two-declarations-in-arm", Error, "RFC 4506 §4.15", "put both into a struct; the wire does not change"},
-	ArmWithNone:      {"XDR0408", "arm-without-declaration", Error, "RFC 4506 §4.15", "write void; where the arm has no data"},
+	ArmWithNone:      {"XDR0408", "arm-without-declaration", Error, "RFC 4506 §4.15", "write void; if the arm has no data"},
 	NoArms:           {"XDR0409", "union-without-arms", Error, "RFC 4506 §4.15", "write at least one case"},
 
 	DuplicateProc:    {"XDR0501", "duplicate-procedure", Error, "RFC 5531 §12.3", "give each procedure of a version a name and number of its own"},
 	DuplicateVersion: {"XDR0502", "duplicate-version", Error, "RFC 5531 §12.3", "give each version of a program a name and number of its own"},
-	DuplicateProgram: {"XDR0503", "duplicate-program", Error, "RFC 5531 §12.3", "give each program a number of its own, or each version a number that the program has once"},
+	DuplicateProgram: {"XDR0503", "duplicate-program", Error, "RFC 5531 §12.3", "give each program a number of its own, or number the versions so that each number occurs once"},
 	ProgramRange:     {"XDR0504", "program-range", Error, "RFC 5531 §12.3", "use a value from 0 to 4294967295"},
 	EmptyProgram:     {"XDR0505", "empty-program", Error, "RFC 5531 §12.2", "write at least one version with one procedure"},
 
@@ -187,7 +187,7 @@ var rules = [numRules]Info{
 	SelfTypedef:      {"XDR0711", "self-typedef", Warning, "RFC 4506 §4.18", "remove it: the name is a type already"},
 	EmptyStruct:      {"XDR0712", "empty-struct", Warning, "RFC 4506 §4.14", "use void, or give it a field"},
 	NestedTag:        {"XDR0713", "nested-tag", Warning, "RFC 4506 §6.3", "declare the type by itself, before this one"},
-	RepeatedValue:    {"XDR0714", "repeated-value", Warning, "RFC 4506 §4.3", "two names for one value: keep them if this is meant"},
+	RepeatedValue:    {"XDR0714", "repeated-value", Warning, "RFC 4506 §4.3", "keep them if two names for one value are intended"},
 	EmptyArgs:        {"XDR0715", "empty-arguments", Warning, "RFC 5531 §12.2", "write (void)"},
 	RepeatedTypedef:  {"XDR0717", "repeated-typedef", Warning, "RFC 4506 §6.4 (3)", "remove one of the two"},
 	CDefinition:      {"XDR0718", "c-definition", Warning, "RFC 4506 §4.17", "declare it with const: NAME = VALUE"},
@@ -196,7 +196,7 @@ var rules = [numRules]Info{
 	OutputOnly:       {"XDR0721", "rpcgen-output", Warning, "", "take the lines out of the #if, or define the name with -D"},
 	ExtraSemicolon:   {"XDR0722", "extra-semicolon", Warning, "RFC 4506 §6.3", "remove it"},
 	ForwardDecl:      {"XDR0723", "forward-declaration", Warning, "RFC 4506 §6.3", "remove it: names can be used before they are declared"},
-	DefaultPlace:     {"XDR0724", "default-place", Warning, "RFC 4506 §6.3", "put default after the last case, of which there is at least one"},
+	DefaultPlace:     {"XDR0724", "default-place", Warning, "RFC 4506 §6.3", "put default after the last case; a union has at least one case"},
 	ConstForm:        {"XDR0725", "constant-form", Warning, "RFC 4506 §6.2", "write a decimal, 0x hexadecimal or 0 octal number"},
 	ArmAsDisc:        {"XDR0726", "arm-named-as-discriminant", Warning, "RFC 4506 §6.4 (4)", "give the arm another name; the wire does not change"},
 	NumberAsConst:    {"XDR0727", "number-as-constant", Warning, "RFC 4506 §6.4 (2)", "declare a constant with the number, and use it in both places"},
@@ -204,19 +204,19 @@ var rules = [numRules]Info{
 	LanguageName:     {"XDR0729", "declared-by-language", Warning, "RFC 4506 §4.4", "remove it: the language declares FALSE = 0, TRUE = 1 and bool"},
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
-	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the form of a sidecar"},
+	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the syntax of a sidecar"},
 	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code or ddp"},
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},
-	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "name the fields from the argument or result down to an opaque, string or array"},
+	BindPath:        {"XDR0806", "bind-path", Error, "RFC 8166 §6.1", "list the fields from the argument or result down to an opaque, string or array"},
 	BindOfFolder:    {"XDR0808", "sidecar-of-folder", Warning, "", "give all files of the folder, or the sidecar with -bind"},
-	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "give the two places types of their own"},
+	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "use a separate type in each of the two places"},
 
 	GoName: {"XDR0901", "go-name-clash", Error, "", "add a rename to the sidecar"},
 }
 
-// Info returns what the table knows of r.
+// Info returns the description of r.
 func (r Rule) Info() Info {
 	if r < 0 || r >= numRules {
 		return Info{Code: "XDR0000", Name: "unknown"}

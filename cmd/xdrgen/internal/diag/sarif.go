@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// The objects of SARIF 2.1.0 that are written; names are those of the standard
-// (OASIS, 27 March 2020), sections stand beside them.
+// The objects of SARIF 2.1.0 that WriteSARIF writes, with the names of the standard (OASIS, 27
+// March 2020) and its sections.
 type (
 	sarifLog struct { // §3.13
 		Schema  string     `json:"$schema"`
@@ -87,8 +87,7 @@ type (
 	}
 )
 
-// WriteSARIF writes findings as one SARIF 2.1.0 log, with the rules that occur
-// in them.
+// WriteSARIF writes findings as a SARIF 2.1.0 log, with the rules of the findings.
 func WriteSARIF(w io.Writer, ds []Diagnostic) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "xdrgen", Rules: []sarifRule{}}
@@ -126,7 +125,7 @@ func WriteSARIF(w io.Writer, ds []Diagnostic) error {
 	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-// fixOf is what check -fix does, as one change of a file or several.
+// fixOf returns the edits of check -fix as changes of files.
 func fixOf(d Diagnostic) sarifFix {
 	out := sarifFix{Description: sarifMessage{clean(d.HelpText())}}
 	for _, e := range d.Fix {
@@ -152,8 +151,8 @@ func ruleTitle(i Info) string {
 	return title
 }
 
-// physical is the place of a span. Columns count characters from 1, the end is
-// the one behind the last (§3.30.8).
+// physical returns the place of a span. Columns count characters from 1. The end column is the
+// one after the last character (§3.30.8).
 func physical(s source.Span) sarifPhysical {
 	from, to := s.Position(), s.EndPosition()
 	return sarifPhysical{
@@ -162,7 +161,7 @@ func physical(s source.Span) sarifPhysical {
 	}
 }
 
-// uri returns a file name as a URI reference: relative stays relative (§3.4.3).
+// uri returns a file name as a URI reference. A relative name gives a relative reference (§3.4.3).
 func uri(name string) string {
 	u := url.URL{Path: filepath.ToSlash(name)}
 	if strings.HasPrefix(u.Path, "/") {

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// TextOptions says how findings look.
+// TextOptions are the options of WriteText.
 type TextOptions struct {
 	Color bool
 }
@@ -24,8 +24,8 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// WriteText writes one finding for people, the places of one file in one
-// excerpt, and what the fix makes of the line:
+// WriteText writes a finding for people, with an excerpt for each file and the lines as the fix
+// makes them:
 //
 //	file.x:12:9: error: XDR0103 duplicate-name: ...
 //	  --> document.txt:345
@@ -84,20 +84,20 @@ func (t *textWriter) paint(tint, s string) string {
 	return tint + s + reset
 }
 
-// pad is the blank where other lines have a number.
+// pad returns spaces for a line without a number.
 func (t *textWriter) pad() string { return strings.Repeat(" ", t.gutter) }
 
 func (t *textWriter) remark(kind, text string) {
 	t.printf("%s %s %s %s\n", t.pad(), t.paint(blue, "="), t.paint(bold, kind+":"), clean(text))
 }
 
-// numbered writes a line with its number, and sign between the two.
+// numbered writes a line after its number and a sign.
 func (t *textWriter) numbered(n int, sign, text string) {
 	line := fmt.Sprintf("%s %s %s", t.paint(blue, fmt.Sprintf("%*d", t.gutter, n)), sign, text)
 	t.b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// below writes a line under a numbered one.
+// below writes a line without a number.
 func (t *textWriter) below(text string) {
 	line := fmt.Sprintf("%s %s %s", t.pad(), t.paint(blue, "|"), text)
 	t.b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -119,7 +119,7 @@ func where(s source.Span) string {
 	return fmt.Sprintf("%s:%d:%d:", s.File.Name, p.Line, p.Column)
 }
 
-// clean keeps what came from the input from steering a terminal.
+// clean replaces the control characters of a text, which could control the terminal.
 func clean(s string) string { return strings.Map(printable, s) }
 
 func printable(r rune) rune {
@@ -130,8 +130,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// Quote returns a word of the input for a message: in quotes, escaped, cut at
-// 64 bytes.
+// Quote returns a word of the input for a message: quoted, escaped and cut to 64 bytes.
 func Quote(s string) string {
 	if len(s) > 64 {
 		s = s[:61] + "..."

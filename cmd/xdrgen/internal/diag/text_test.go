@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// spans returns the stretches of a text that stand between [ and ], in order,
-// and the text without these.
+// spans returns the segments of a text between [ and ], in order, in a file without these
+// characters.
 func spans(t *testing.T, name, marked string) []source.Span {
 	t.Helper()
 	var text []byte
@@ -31,8 +31,8 @@ func spans(t *testing.T, name, marked string) []source.Span {
 	return out
 }
 
-// excerptOf renders a finding at the span numbered by primary, with a label
-// for each other, and returns the excerpt.
+// excerptOf returns the excerpt of a finding at the span with index primary. The other spans are
+// related places with labels.
 func excerptOf(t *testing.T, primary int, all []source.Span, labels ...string) string {
 	t.Helper()
 	d := New(DuplicateName, all[primary], "m").Helpf("h")
@@ -45,7 +45,7 @@ func excerptOf(t *testing.T, primary int, all []source.Span, labels ...string) s
 	return text(t, d)
 }
 
-// text renders a finding without its first line and its rule.
+// text returns the text of a finding without its first line and its rule.
 func text(t *testing.T, d Diagnostic) string {
 	t.Helper()
 	var b strings.Builder
@@ -110,7 +110,7 @@ func TestExcerpts(t *testing.T) {
 		{"to a line that ends in an empty one", "a [b\nc\n\n]d\n", 0, nil, "  |\n1 | a b\n  |   ^\n2 | c\n  | ^\n"},
 		{"nothing at the end", "ab[]\n", 0, nil, "  |\n1 | ab\n  |   ^\n"},
 		{"end of file", "ab\n[]", 0, nil, "  |\n2 |\n  | ^\n"},
-		{"steering", "\x1b[a]\u202e;", 0, nil, "  |\n1 | \ufffda\ufffd;\n  |  ^\n"},
+		{"control characters", "\x1b[a]\u202e;", 0, nil, "  |\n1 | \ufffda\ufffd;\n  |  ^\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-// TestOtherFile shows places of several files, the finding's own first.
+// TestOtherFile writes a finding with places in several files. Its own file is first.
 func TestOtherFile(t *testing.T) {
 	a, b := spans(t, "a.x", "x\n[a] [b]"), spans(t, "dir/b.x", "[z]")
 	got := text(t, New(DuplicateName, a[1], "m").With(b[0], "there").With(a[0], "here").Helpf("h"))
@@ -133,7 +133,8 @@ func TestOtherFile(t *testing.T) {
 	}
 }
 
-// TestLongLines cuts lines around what is marked, which stays above its mark.
+// TestLongLines checks that long lines are cut around the marked text, and that the mark is under
+// it.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("a", 500)
 	for name, text := range map[string]string{
@@ -148,27 +149,27 @@ func TestLongLines(t *testing.T) {
 			col += columns(r, col)
 		}
 		if !ok || strings.Index(lines[2], "^^^^") != col {
-			t.Errorf("%s: mark is not under its word:\n%s\n%s", name, lines[1], lines[2])
+			t.Errorf("%s: the mark is not under its word:\n%s\n%s", name, lines[1], lines[2])
 		}
 		if n := len([]rune(lines[1])); n > maxColumns+10 {
 			t.Errorf("%s: %d characters are shown", name, n)
 		}
 		if strings.HasPrefix(text, "[") != (before == "1 | ") || strings.HasSuffix(text, "]") != (after == "") {
-			t.Errorf("%s: no sign of a cut: %s", name, lines[1])
+			t.Errorf("%s: found no sign of the cut: %s", name, lines[1])
 		}
 	}
-	// Two marks too far from each other: the line is shown twice, in order.
+	// Two marks too far apart: the line is written twice, in order.
 	got := excerptOf(t, 1, spans(t, "t.x", "[LEFT]"+long+"[MARK]"), "there")
 	left, right := strings.Index(got, "---- there"), strings.Index(got, "^^^^")
 	if left < 0 || right < left || strings.Count(got, "1 | ") != 2 {
 		t.Errorf("far apart:\n%s", got)
 	}
 	if got := excerptOf(t, 0, spans(t, "t.x", "["+long+"]")); strings.Count(got, "^") > maxColumns {
-		t.Errorf("mark is longer than the line:\n%s", got)
+		t.Errorf("the mark is longer than the excerpt:\n%s", got)
 	}
 }
 
-// TestMended shows the line as the fix makes it.
+// TestMended checks the lines that are written for a fix.
 func TestMended(t *testing.T) {
 	for _, tt := range []struct{ name, text, put, want string }{
 		{"insert", "int a[]\nint b;", ";", "1 ~ int a;\n  |      +\n"},
@@ -191,7 +192,7 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// TestPainted paints each stretch once.
+// TestPainted checks that each segment has its colour once.
 func TestPainted(t *testing.T) {
 	all := spans(t, "t.x", "[abc] [def]")
 	var b strings.Builder
@@ -200,6 +201,6 @@ func TestPainted(t *testing.T) {
 	}
 	want := blue + "---" + reset + " " + red + "^^^" + reset + "\n"
 	if !strings.Contains(b.String(), want) {
-		t.Errorf("no %q in %q", want, b.String())
+		t.Errorf("found no %q in %q", want, b.String())
 	}
 }

@@ -2,12 +2,11 @@ package diag
 
 import "unicode"
 
-// tabStop is how far apart the stops of a tab are: XDR files mix tabs of eight
-// with blanks.
+// tabStop is the distance of tab stops. XDR files mix tabs of eight columns with spaces.
 const tabStop = 8
 
-// wide are the characters that take two columns of a terminal: those that
-// Unicode's East Asian Width calls wide or full width.
+// wide has the characters that take two columns of a terminal: those with the East Asian Width
+// "wide" or "full width" in Unicode.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1},
@@ -43,7 +42,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// columns returns the columns that a character takes at column col, from 0.
+// columns returns the number of columns that a character takes at column col, counted from 0.
 func columns(r rune, col int) int {
 	switch {
 	case r == '\t':

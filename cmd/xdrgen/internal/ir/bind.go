@@ -2,32 +2,32 @@ package ir
 
 import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 
-// Bind is a unit's sidecar: what its XDR cannot say. The zero value is valid
-// and means a unit without one.
+// Bind is the sidecar of a unit. It states what XDR cannot express. The zero value stands for a
+// unit without a sidecar.
 type Bind struct {
 	File     string       // for messages
 	Package  string       // "package": Go import path of the generated package
-	Prefixes []Prefix     // "prefix": dropped from names, longest first
-	Renames  []Rename     // "rename": XDR name to Go name, final
-	Imports  []string     // "import": includes the document leaves unsaid, "rpcrdma2/common.x"
-	Codes    []CodePoint  // "code": which type a code point carries
-	DDP      []DDPBinding // "ddp": what may be reduced
+	Prefixes []Prefix     // "prefix": removed from names, longest first
+	Renames  []Rename     // "rename": the Go name of an XDR name, used as it is
+	Imports  []string     // "import": includes that the document does not have: "rpcrdma2/common.x"
+	Codes    []CodePoint  // "code": the type that a code point selects
+	DDP      []DDPBinding // "ddp": items that may be reduced
 }
 
-// Prefix is dropped from the XDR names that begin with it.
+// Prefix is a prefix of XDR names that Go names do not have.
 type Prefix struct {
 	Pos  source.Span
 	Text string
 }
 
-// Rename gives an XDR name, or a field "struct.field", its Go name outright.
+// Rename is the Go name of an XDR name, or of a field "struct.field".
 type Rename struct {
 	Pos    source.Span
 	XDR    string
 	GoName string
 }
 
-// CodePoint ties a number of an open code space to the type that it carries.
+// CodePoint is a number of an open code space with the type of its data.
 type CodePoint struct {
 	Pos   source.Span
 	Space string // "header-type", "flag", "property", "characteristic", "error", "operation"
@@ -36,21 +36,21 @@ type CodePoint struct {
 	Type  string // XDR name; empty for void
 	Decl  *Decl  // resolved by sema; nil for void
 
-	Flags []string // of a header type: XDR names of the flags that it may have
-	Mask  uint32   // resolved by sema: their bits
+	Flags []string // for a header type: XDR names of the flags that it may have
+	Mask  uint32   // the bits of Flags, resolved by sema
 }
 
-// DDPBinding names one item that an upper-layer binding lets travel by direct
-// data placement (RFC 8166 §6.1).
+// DDPBinding is a data item that an upper-layer binding makes eligible for direct data
+// placement (RFC 8166 §6.1).
 type DDPBinding struct {
 	Pos     source.Span
 	Program string
 	Version string
 	Proc    string
-	Reply   bool     // result, not argument
+	Reply   bool     // the item is in the result, not in the arguments
 	Path    []string // field names from the argument or result to the item
 	// Resolved by sema:
 	Prog, Vers, Number uint32
-	Owner              *Decl  // struct, or union, that holds the item
-	Field              *Field // the item: opaque or array underneath
+	Owner              *Decl  // struct or union that has the item
+	Field              *Field // the item: an opaque or array, possibly by typedefs
 }

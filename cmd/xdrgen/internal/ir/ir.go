@@ -1,10 +1,9 @@
-// Package ir is the resolved form of one XDR unit: every name bound, every
-// constant computed, every bound checked, wire sizes known. sema builds it,
-// gogen and the other back ends read it; after sema returns nobody writes it.
+// Package ir declares the resolved form of an XDR unit: names are bound, constants are
+// computed, bounds are checked and wire sizes are known. Package sema builds it. Package gogen
+// and the other back ends read it and do not change it.
 //
-// A unit is one or more .x files that share one scope and become one package.
-// Names here are the XDR names (RFC 4506, RFC 5531 §12); a back end
-// makes its own language's names from them.
+// A unit is one or more .x files that share one scope and become one package. Names are those
+// of XDR (RFC 4506, RFC 5531 §12). A back end derives the names of its own language.
 package ir
 
 import (
@@ -13,37 +12,37 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// Unit is what one run of the compiler works on.
+// Unit is the input of one run of the compiler.
 type Unit struct {
 	Name    string    // unit name: the folder or package, such as "rpcrdma2"
 	Files   []*File   // the unit's own files, in command line order
 	Imports []*Import // units it builds on, in order of first include
-	Decls   []*Decl   // own declarations, in source order; imported ones are not here
+	Decls   []*Decl   // the unit's own declarations, in source order
 }
 
-// File is one source text of the unit.
+// File is a source file of a unit.
 type File struct {
 	Name    string   // base name, such as "common.x"
-	SHA256  string   // of the .x text, hexadecimal
-	License []string // the code licence comment, line by line without comment signs; empty where the text has none
+	SHA256  string   // hash of the text, in hexadecimal
+	License []string // lines of the comment with the code licence, without comment signs
 }
 
-// Import is another unit whose declarations this one uses.
+// Import is another unit whose declarations a unit uses.
 type Import struct {
 	Include string // as written: "rpcrdma2/common.x"
 	Unit    string // "rpcrdma2"
 	Package string // Go import path; from the sidecar or the -import-root flag
-	GoName  string // its package name
-	Bind    *Bind  // its sidecar: the names in it follow the same rules
+	GoName  string // Go package name
+	Bind    *Bind  // its sidecar, which determines its Go names
 	Decls   []*Decl
 }
 
-// DeclKind says what a declaration declares.
+// DeclKind is the kind of a declaration.
 type DeclKind int
 
 // The kinds of declaration.
 const (
-	Const   DeclKind = iota + 1 // const A = 1, or an enumerator's stand-alone twin
+	Const   DeclKind = iota + 1 // const A = 1
 	Enum                        // enum with Members
 	Struct                      // struct with Fields
 	Union                       // union with Disc and Arms
@@ -56,29 +55,29 @@ type Decl struct {
 	Kind   DeclKind
 	Name   string
 	Pos    source.Span
-	Doc    []string // comment directly before it, line by line, without comment signs
-	Tail   string   // comment on the same line after it
-	Import *Import  // nil for the unit's own
-	Anon   bool     // the name was made up for an anonymous type in Parent
-	Inner  bool     // declared inside another declaration (anonymous types)
+	Doc    []string // lines of the comment directly before it, without comment signs
+	Tail   string   // comment after it on the same line
+	Import *Import  // the unit that declares it; nil for the unit itself
+	Anon   bool     // the type has no name in the text; Name was made up
+	Inner  bool     // declared inside another declaration
 
 	Value   Value     // Const
 	Members []*Member // Enum
-	Open    bool      // Enum: numbers that are no enumerators are legal too (sidecar "open")
-	Fields  []*Field  // Struct: all of them, void ones left out
-	Disc    *Field    // Union: the discriminant (Bool, Int, Uint or Enum underneath)
-	Arms    []*Arm    // Union: in source order, the default arm where it stood
+	Open    bool      // Enum: numbers that are not members are legal too (sidecar "open")
+	Fields  []*Field  // Struct: all fields but void ones
+	Disc    *Field    // Union: the discriminant (underlying type Bool, Int, Uint or Enum)
+	Arms    []*Arm    // Union: all arms, in source order
 	Type    *Type     // Typedef
-	Base    *Type     // Typedef: what it and the typedefs under it end in; nil while that is not known
+	Base    *Type     // Typedef: the type that the chain of typedefs ends in; nil until it is known
 	Program *Prog     // Program
 
-	List      *List  // Struct that is a linked list node; nil otherwise
-	NotList   string // Struct that refers to itself but is no list: why, in words
-	Recursive bool   // holds itself other than as a linked list: needs a depth limit
+	List      *List  // Struct: the shape of a linked list node; nil if it is not one
+	NotList   string // Struct that refers to itself: the reason why it is not a linked list node
+	Recursive bool   // contains itself other than as a linked list: decoding limits the depth
 	Size      Size
 }
 
-// Value is an integer constant. XDR constants run from -2^63 to 2^64-1.
+// Value is an integer constant from -2^63 to 2^64-1.
 type Value struct {
 	Neg  bool
 	Abs  uint64
@@ -92,7 +91,7 @@ type Member struct {
 	Doc   []string
 	Tail  string
 	Value int32
-	Text  string // as written, empty where the text gave none
+	Text  string // the value as written; empty if the text has none
 }
 
 // Field is a member of a struct, a union's discriminant, or an argument.
@@ -104,11 +103,11 @@ type Field struct {
 	Type *Type
 }
 
-// Arm is one arm of a union: its labels and its one declaration.
+// Arm is an arm of a union: its labels and its declaration.
 type Arm struct {
 	Pos     source.Span
-	Labels  []Label // empty for a lone default
-	Default bool    // "default:" is among its labels
+	Labels  []Label // empty if "default:" is its only label
+	Default bool    // whether "default:" is one of its labels
 	Field   *Field  // nil for void
 }
 
@@ -116,14 +115,14 @@ type Arm struct {
 type Label struct {
 	Pos    source.Span
 	Value  Value
-	Member *Member // enumerator it names, if any
-	Const  *Decl   // constant it names, if any
+	Member *Member // the enumerator that it names, or nil
+	Const  *Decl   // the constant that it names, or nil
 }
 
-// List is the shape of a linked list node: all fields but the pointer to the
-// next node are the element. The wire form of a list is, per element, a word
-// 1 and the element, then a word 0 (RFC 4506 §4.19); of a list whose head
-// is not optional, the element, then the rest as before.
+// List is the shape of a linked list node. All fields but the pointer to the next node are the
+// element. On the wire, a list has a word 1 and the element for each element, and then a word 0
+// (RFC 4506 §4.19). If the head of the list is not optional, the first element has no word
+// before it.
 type List struct {
 	Elem []*Field // the fields of an element, in wire order
 	Next *Field   // the pointer: always the last field
@@ -132,7 +131,7 @@ type List struct {
 // Kind is the kind of a type.
 type Kind int
 
-// The kinds of type. Void has no type: where nothing is, there is a nil.
+// The kinds of type. Void is a nil type.
 const (
 	Bool        Kind = iota + 1
 	Int              // 32 bits
@@ -141,26 +140,26 @@ const (
 	Uhyper           // 64 bits
 	Float            // 32 bits
 	Double           // 64 bits
-	Quad             // 128 bits, opaque to us (RFC 4506 §4.8)
+	Quad             // 128 bits, handled as opaque data (RFC 4506 §4.8)
 	FixedOpaque      // opaque x[Len]
 	Opaque           // opaque x<Max>
 	String           // string x<Max>
 	FixedArray       // Elem x[Len]
 	Array            // Elem x<Max>
-	Optional         // Elem *x, where Elem is no list node
-	ListOf           // linked list: Ref is the node; wire form begins with the presence word
-	ListHead         // the node itself, not optional: at least one element
-	Ref              // Ref: a named enum, struct (no list node), union or typedef
+	Optional         // Elem *x, where Elem is not a list node
+	ListOf           // linked list of the node Ref; on the wire, it begins with the presence word
+	ListHead         // linked list of at least one element: the node Ref, not optional
+	Ref              // Ref, which is an enum, a struct that is not a list node, a union or a typedef
 )
 
-// words are what XDR calls the types that have no parts.
+// words are the XDR keywords of the types that do not refer to another type.
 var words = [...]string{
 	Bool: "bool", Int: "int", Uint: "unsigned int", Hyper: "hyper", Uhyper: "unsigned hyper",
 	Float: "float", Double: "double", Quad: "quadruple", FixedOpaque: "opaque", Opaque: "opaque", String: "string",
 }
 
-// Word is what XDR calls a type of the kind, without its length or bound; "" for
-// those that are made of others, or named.
+// Word returns the XDR keyword of the kind, without length or bound. It returns "" for the kinds
+// that refer to another type.
 func (k Kind) Word() string {
 	if int(k) >= len(words) {
 		return ""
@@ -168,21 +167,21 @@ func (k Kind) Word() string {
 	return words[k]
 }
 
-// Type is the type of a field, or what a typedef names.
+// Type is the type of a field or typedef.
 type Type struct {
 	Kind    Kind
 	Pos     source.Span
 	Elem    *Type  // FixedArray, Array, Optional
 	Ref     *Decl  // Ref, ListOf, ListHead
 	Len     uint64 // FixedOpaque, FixedArray
-	Bounded bool   // Opaque, String, Array: Max counts; otherwise 2^32-1
-	Max     uint64
-	LenText string // the bound as written, where it was a name
-	CName   string // the C type of fewer than 32 bits that an Int or Uint is written as: "short"; else empty
+	Bounded bool   // Opaque, String, Array: the text has a bound, which is Max
+	Max     uint64 // Opaque, String, Array: the bound, or 2^32-1
+	LenText string // the length or bound as written, if it is a name
+	CName   string // Int, Uint: the C type of fewer than 32 bits in the text: "short"
 	Size    Size
 }
 
-// Bounds writes the bound of a type that has one, as XDR does: "<>" or "<64>".
+// Bounds returns the bound of a variable-length type in XDR notation: "<>" or "<64>".
 func (t *Type) Bounds() string {
 	if !t.Bounded {
 		return "<>"
@@ -190,17 +189,17 @@ func (t *Type) Bounds() string {
 	return "<" + strconv.FormatUint(t.Max, 10) + ">"
 }
 
-// Size is the extent of a type on the wire, in bytes, padding included.
+// Size is the size of the values of a type on the wire, in bytes, padding included.
 type Size struct {
 	Min       uint64 // saturates at 2^63-1
-	Max       uint64 // meaningless where Unbounded
-	Unbounded bool   // a list, or recursion; arrays with no bound count as 2^32-1 and saturate to Unbounded
+	Max       uint64 // not valid if Unbounded
+	Unbounded bool   // the type has a list or is recursive, or Max would be 2^63-1 or more
 }
 
 // Fixed reports whether every value has the same size.
 func (s Size) Fixed() bool { return !s.Unbounded && s.Min == s.Max }
 
-// Prog is an RFC 5531 program.
+// Prog is a program (RFC 5531 §12).
 type Prog struct {
 	Number   uint32
 	Versions []*Version
@@ -222,12 +221,11 @@ type Proc struct {
 	Doc    []string
 	Tail   string
 	Number uint32
-	Args   []*Field // names are made up where the text has none: arg1, arg2, ...; empty for void
+	Args   []*Field // those without a name in the text are arg1, arg2, ...; empty for void
 	Result *Type    // nil for void
 }
 
-// Underlying follows typedefs to the type they end in. The result is never a
-// Ref to a typedef.
+// Underlying returns the type that a chain of typedefs ends in. It is never a Ref to a typedef.
 func (t *Type) Underlying() *Type {
 	for t.Kind == Ref && t.Ref.Kind == Typedef {
 		if t.Ref.Base != nil {

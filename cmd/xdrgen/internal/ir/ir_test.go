@@ -2,7 +2,7 @@ package ir
 
 import "testing"
 
-// Every kind has a word, unless it is made of another type or named.
+// TestWord checks that exactly the kinds that do not refer to another type have a keyword.
 func TestWord(t *testing.T) {
 	for k := Bool; k <= Ref; k++ {
 		if named := k >= FixedArray; (k.Word() == "") != named {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Place is a line of a document, or of the errata of a document.
+// Place is a line of a document or of its errata.
 type Place struct {
 	Document string
 	Line     int
-	Erratum  string // name of the erratum that added the line; empty for the document's own
+	Erratum  string // name of the erratum that added the line; empty for a line of the document
 }
 
-// String returns "document:line", with the erratum where there is one.
+// String returns "document:line", or "errata/document:line (erratum)" for a line of the errata.
 func (p Place) String() string {
 	if p.Erratum != "" {
 		return fmt.Sprintf("errata/%s:%d (%s)", p.Document, p.Line, p.Erratum)
@@ -22,7 +22,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", p.Document, p.Line)
 }
 
-// Origin leads from the lines of an extracted file to the document.
+// Origin maps the lines of an extracted file to lines of the document.
 type Origin struct {
 	runs []run
 }
@@ -32,7 +32,8 @@ type run struct {
 	place       Place // of the first line
 }
 
-// At returns the place of a line, counted from 1.
+// At returns the place of a line, counted from 1. It reports false if the map does not have the
+// line.
 func (o *Origin) At(line int) (Place, bool) {
 	i := sort.Search(len(o.runs), func(i int) bool { return o.runs[i].last >= line })
 	if i == len(o.runs) || line < o.runs[i].first {
@@ -43,10 +44,9 @@ func (o *Origin) At(line int) (Place, bool) {
 	return p, true
 }
 
-// ParseOrigin reads the origin map that the extractor writes beside a .x file
-// (format version 1): a header line, then one line per run, either
-// "FIRST-LAST DOCUMENT LINE" or "FIRST-LAST errata DOCUMENT NAME LINE", where
-// a run of one line is written with one number.
+// ParseOrigin parses the origin map that the extractor writes beside a .x file (format version
+// 1). A header line is followed by one line for each run of lines: either "FIRST-LAST DOCUMENT
+// LINE" or "FIRST-LAST errata DOCUMENT NAME LINE". A run of one line has one number, FIRST.
 func ParseOrigin(text []byte) (*Origin, error) {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	head := strings.Fields(lines[0])
@@ -54,7 +54,7 @@ func ParseOrigin(text []byte) (*Origin, error) {
 		return nil, fmt.Errorf("line 1: found %q, expected %q", lines[0], "xdr-origin 1 DOCUMENT")
 	}
 	if head[1] != "1" {
-		return nil, fmt.Errorf("line 1: origin map of version %q, this tool reads version 1", head[1])
+		return nil, fmt.Errorf("line 1: found origin map version %q, expected 1: extract the document again with this version of the tools", head[1])
 	}
 	o := &Origin{}
 	next := 1
@@ -64,7 +64,7 @@ func ParseOrigin(text []byte) (*Origin, error) {
 			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
 		if r.first != next {
-			return nil, fmt.Errorf("line %d: run begins at line %d, expected %d", i+2, r.first, next)
+			return nil, fmt.Errorf("line %d: found a run that begins at line %d, expected %d", i+2, r.first, next)
 		}
 		next = r.last + 1
 		o.runs = append(o.runs, r)
@@ -97,7 +97,7 @@ func parseRun(w []string) (run, error) {
 		}
 	}
 	if r.last < r.first {
-		return r, fmt.Errorf("run %q ends before it begins", w[0])
+		return r, fmt.Errorf("found run %q, expected its last line not to be before its first", w[0])
 	}
 	return r, nil
 }

@@ -1,7 +1,6 @@
-// Package source holds texts and places in them: files, spans, line and column
-// numbers, and the maps that lead from an extracted .x file back into the
-// document it was taken from. Every other stage of the compiler speaks of
-// places as a Span.
+// Package source declares source files and places in them: spans, line and column numbers, and
+// maps from the lines of an extracted .x file to the lines of its document. All stages of the
+// compiler use Span for places.
 package source
 
 import (
@@ -10,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSize is the largest text the compiler accepts, in bytes.
+// MaxSize is the size of the largest text that the compiler accepts, in bytes.
 const MaxSize = 16 << 20
 
-// File is one text. It is immutable once made.
+// File is a source file. It does not change after NewFile.
 type File struct {
-	Name   string // as given by the user; for messages
+	Name   string // name for messages, as the user gave it
 	Text   []byte
-	Origin *Origin // where the lines come from; nil for a file of its own
-	Made   bool    // by the compiler, of a flag or its prelude: there is no such file
+	Origin *Origin // lines of the document that the file was extracted from; nil if it was not
+	Made   bool    // the compiler made the text from a flag or its prelude; there is no such file
 
 	lines []int  // offset of the first byte of each line
 	stops []stop // places within long lines, in order
@@ -33,7 +32,7 @@ type stop struct {
 // stopBytes is the distance between two stops of a line. Lines that are not longer have none.
 const stopBytes = 1 << 10
 
-// NewFile returns a file. The text is kept, not copied.
+// NewFile returns a file. It keeps the text without copying it.
 func NewFile(name string, text []byte) *File {
 	f := &File{Name: name, Text: text, lines: []int{0}}
 	for i, c := range text {
@@ -65,14 +64,14 @@ func (f *File) Base() string {
 	return f.Name
 }
 
-// Position is a place as people count: line and column from 1, the column in
-// characters, a tab being one.
+// Position is a place as line and column, both counted from 1. The column counts characters. A
+// tab is one character.
 type Position struct {
 	Line, Column int
 }
 
-// Position returns the line and column of a byte offset. An offset outside the
-// text is moved to its nearer end.
+// Position returns the line and column of a byte offset. For an offset outside the text, it
+// returns the position of the nearer end.
 func (f *File) Position(offset int) Position {
 	offset = min(max(offset, 0), len(f.Text))
 	i := sort.SearchInts(f.lines, offset+1) - 1
@@ -104,8 +103,8 @@ func (f *File) LineSpan(n int) Span {
 	return Span{f, start, end}
 }
 
-// Span is a stretch of a file: bytes Start to End, End not included. The zero
-// value is no place at all.
+// Span is a segment of a file: the bytes from Start up to but not including End. The zero value
+// is not a place.
 type Span struct {
 	File       *File
 	Start, End int
@@ -130,7 +129,7 @@ func (s Span) EndPosition() Position {
 	return s.File.Position(s.End)
 }
 
-// Text returns what the span covers.
+// Text returns the text of the span.
 func (s Span) Text() string {
 	if s.File == nil {
 		return ""
@@ -140,8 +139,7 @@ func (s Span) Text() string {
 	return string(s.File.Text[start:min(max(s.End, start), n)])
 }
 
-// To returns the span from the start of s to the end of t, which must be of
-// the same file.
+// To returns the span from the start of s to the end of t. Both must be of the same file.
 func (s Span) To(t Span) Span {
 	if s.File == nil {
 		return t
@@ -152,8 +150,8 @@ func (s Span) To(t Span) Span {
 	return s
 }
 
-// Origin returns where the span's first line was taken from, if its file is an
-// extract.
+// Origin returns the document line that the span's first line was extracted from. It reports
+// false if the file was not extracted.
 func (s Span) Origin() (Place, bool) {
 	if s.File == nil || s.File.Origin == nil {
 		return Place{}, false

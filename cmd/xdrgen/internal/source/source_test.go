@@ -40,7 +40,7 @@ func TestSpan(t *testing.T) {
 	}
 	var none Span
 	if none.Valid() || none.Text() != "" || none.Position() != (Position{}) || none.EndPosition() != (Position{}) || none.To(a) != a {
-		t.Error("the zero span is a place")
+		t.Error("the zero span has a place or text, expected neither")
 	}
 	if (Span{f, 8, 99}).Text() != "three" || (Span{f, 50, 40}).Text() != "" {
 		t.Error("a span outside its file")
@@ -70,12 +70,12 @@ func TestOrigin(t *testing.T) {
 func TestOriginBad(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "expected \"xdr-origin 1 DOCUMENT\"",
-		"xdr-origin 2 d\n":                      "reads version 1",
+		"xdr-origin 2 d\n":                      "expected 1: extract",
 		"xdr-origin 1 d\n1 d\n":                 "line 2: found 2 words",
 		"xdr-origin 1 d\n1 d x\n":               "found \"x\", expected a line number",
 		"xdr-origin 1 d\n0 d 1\n":               "found \"0\"",
 		"xdr-origin 1 d\n1-x d 1\n":             "found \"x\"",
-		"xdr-origin 1 d\n3-1 d 1\n":             "ends before it begins",
+		"xdr-origin 1 d\n3-1 d 1\n":             "expected its last line not to be before its first",
 		"xdr-origin 1 d\n1-2 d 1\n4 d 1\n":      "begins at line 4, expected 3",
 		"xdr-origin 1 d\n1 errata d P 1 more\n": "found 6 words",
 	} {

@@ -1,4 +1,3 @@
-// Package trial puts generated packages to the test: it writes them into a Go
-// module of their own in a temporary folder, vets them, runs the tests that
-// were generated with them, and sorts what the go command says by package.
+// Package trial vets and tests generated packages. It writes them into a Go module of their own
+// in a temporary folder, runs the go command there and assigns its output to packages.
 package trial

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Path is the import path of a trial's module.
+// Path is the import path of the module with the generated packages.
 const Path = "example.org"
 
-// project is the module that generated code links against.
+// project is the module that generated code imports.
 const project = "github.com/rpcrdma/rpcrdma"
 
-// Root returns the folder of the project's module: dir, or one above it.
+// Root returns the folder of the project's module, which is dir or a folder above it.
 func Root(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -32,16 +32,15 @@ func Root(dir string) (string, error) {
 			return "", err
 		}
 		if root == filepath.Dir(root) {
-			return "", fmt.Errorf("no module %s in %s or above it", project, dir)
+			return "", fmt.Errorf("found no go.mod of module %s in %s or a folder above it", project, dir)
 		}
 	}
 }
 
-// Module is a Go module in a folder that uses the project's.
+// Module is a Go module that uses the project's module.
 type Module struct{ dir string }
 
-// NewModule writes the module's go.mod into a folder. Root is the folder of
-// the project's module.
+// NewModule creates a module in folder dir. root is the folder of the project's module.
 func NewModule(dir, root string) (Module, error) {
 	m := Module{dir}
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
@@ -54,7 +53,7 @@ func NewModule(dir, root string) (Module, error) {
 	return m, m.Write("go.mod", fmt.Appendf(nil, "module %s\n\ngo 1.26\n\nrequire %s v0.0.0\n\nreplace %s => %s\n", Path, project, project, root))
 }
 
-// Write writes a file of the module.
+// Write writes a file of the module. The name is relative to the module's folder.
 func (m Module) Write(name string, content []byte) error {
 	file := filepath.Join(m.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -63,9 +62,9 @@ func (m Module) Write(name string, content []byte) error {
 	return os.WriteFile(file, content, 0o666)
 }
 
-// Go runs the go command in the module and returns what it prints. That it
-// found faults is no error. Without the folder's path in them (-trimpath),
-// packages that did not change are taken from the build cache.
+// Go runs the go command in the module and returns its output. A nonzero exit code is not an
+// error. With -trimpath, the packages do not contain the path of the folder, so the build cache
+// has those that did not change.
 func (m Module) Go(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = m.dir
@@ -78,11 +77,11 @@ func (m Module) Go(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// Faults sorts what go vet or go test print by package: the folder in the
-// module, and the first line about it.
+// Faults returns the packages that the output of go vet or go test reports as faulty: the folder
+// of each in the module, with the first line about it.
 func Faults(output []byte) map[string]string {
 	out := map[string]string{}
-	pkg, line := "", "" // under "# path"; of a test that fails
+	pkg, line := "", "" // package of the last line "# path"; first line of a failing test
 	for _, l := range strings.Split(string(output), "\n") {
 		w := strings.Fields(l)
 		switch {

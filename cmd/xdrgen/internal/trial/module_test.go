@@ -44,7 +44,7 @@ func TestRoot(t *testing.T) {
 	if rel, err := filepath.Rel(root, "."); err == nil && strings.Contains(rel, "..") {
 		t.Errorf("root %s", root)
 	}
-	if _, err := Root(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no module") {
+	if _, err := Root(t.TempDir()); err == nil || !strings.Contains(err.Error(), "found no go.mod") {
 		t.Errorf("outside: %v", err)
 	}
 }
