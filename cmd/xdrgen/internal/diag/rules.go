@@ -145,7 +145,7 @@ var rules = [numRules]Info{
 	ConstCycle: {"XDR0203", "constant-cycle", Error, "RFC 4506 §4.17", "give one of them a number"},
 	BadBound:   {"XDR0204", "bad-bound", Error, "RFC 4506 §6.4 (2)", "use an unsigned constant of at most 4294967295"},
 
-	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>, or add a union arm that does not contain the type"},
+	ContainsItself: {"XDR0301", "contains-itself", Error, "RFC 4506 §4.19", "make one of the fields optional with *, or an array with <>, or add a union arm without the type"},
 	BadVoid:        {"XDR0302", "bad-void", Error, "RFC 4506 §4.16", "use void alone: as a union arm, as the argument or as the result"},
 	BadOpaque:      {"XDR0303", "bad-opaque", Error, "RFC 4506 §4.9", "write opaque name[n], opaque name<n> or string name<n>"},
 	BadOptional:    {"XDR0304", "bad-optional", Error, "RFC 4506 §4.19", "write type *name; with no bounds after it"},

@@ -14,10 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// loadBind reads the unit's sidecar and what it imports. The default place is
-// <file>.bind for a unit of one file, else <folder>/<folder name>.bind. Where one file is
-// given of a folder that has more, folderBind looks at the latter when it is known which of
-// them that file includes.
+// loadBind reads the unit's sidecar and its imports. The default place is <file>.bind for a unit
+// of one file, else <folder>/<folder name>.bind. If one file of a folder with several files is
+// given, folderBind checks the second place later, when the includes of the file are known.
 func (c *compiler) loadBind(u *unit, files []string) error {
 	u.bind = &ir.Bind{}
 	dir := filepath.Dir(files[0])
@@ -46,9 +45,9 @@ func (c *compiler) wholeFolder(u *unit) bool {
 	})
 }
 
-// folderBind reads the sidecar of the folder for one file that includes all others. That
-// of a folder with further files belongs to another unit: it is not used, and a warning
-// says so.
+// folderBind reads the sidecar of the folder for a file that includes all other files of the
+// folder. If the folder has more files, its sidecar belongs to another unit. Then folderBind does
+// not use it and reports a warning.
 func (c *compiler) folderBind(u *unit) error {
 	file := c.o.Files[0]
 	folder := filepath.Join(filepath.Dir(file), u.name+".bind")
@@ -64,7 +63,7 @@ func (c *compiler) folderBind(u *unit) error {
 	return nil
 }
 
-// readBind reads the first of the places that there is.
+// readBind reads the first of some files that exists.
 func (c *compiler) readBind(u *unit, places ...string) error {
 	for _, name := range places {
 		read := c.found
@@ -94,8 +93,8 @@ func (c *compiler) readBind(u *unit, places ...string) error {
 	return nil
 }
 
-// resolveBind binds the names of the sidecar. After faults in the unit itself
-// it says nothing: they may be why a name is missing.
+// resolveBind binds the names of the sidecar. If the unit has errors, it reports nothing: a name
+// may be missing because of them.
 func (c *compiler) resolveBind(u *unit) {
 	if u.imp == nil {
 		u.bind.Renames = append(slices.Clone(c.o.Renames), u.bind.Renames...)
@@ -128,10 +127,10 @@ func (c *compiler) resolveBind(u *unit) {
 	}
 }
 
-// bindNames are the names that a sidecar can speak of.
+// bindNames are the names that a sidecar can refer to.
 type bindNames struct {
 	set   map[string]bool // names, and struct.field
-	plain []string        // names alone, of fields too, sorted
+	plain []string        // names without their owners, of fields too, sorted
 }
 
 func (u *unit) bindNames() bindNames {
@@ -179,7 +178,7 @@ func (n bindNames) hasPrefix(text string) bool {
 	return i < len(n.plain) && strings.HasPrefix(n.plain[i], text)
 }
 
-// nearestName adds the name that may be meant, within maxSuggest.
+// nearestName adds the most similar name to a finding, up to maxSuggest times.
 func (c *compiler) nearestName(n bindNames, d diag.Diagnostic, name string) diag.Diagnostic {
 	if !c.maySuggest() {
 		return d

@@ -21,11 +21,10 @@ type FileSystem interface {
 	ReadDir(name string) ([]os.DirEntry, error)
 }
 
-// Disk is the file system of the machine.
+// Disk is the file system of the operating system.
 type Disk struct{}
 
-// ReadFile returns the contents of a file, of a long one no more than shows that it is
-// longer than source.MaxSize.
+// ReadFile returns the contents of a file, at most one byte more than source.MaxSize.
 func (Disk) ReadFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -20,48 +20,49 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// unit is one scope: the files on the command line with what they include
-// from their own folder, or all files of another folder.
+// unit is a scope: the files of the command line with the files that they include from their own
+// folder, or all files of another folder.
 type unit struct {
 	name    string
 	dir     string // absolute
 	files   []*syntax.File
 	have    map[string]bool // absolute paths of its files
 	macros  map[string]string
-	imports []*unit // all units it builds on, directly or not, in order of first include
+	imports []*unit // all units that it builds on, directly or not, in order of first include
 	imp     *ir.Import
 	bind    *ir.Bind
-	open    []bind.Word     // of the sidecar: enums that take any number
-	opened  map[string]bool // the same by name
+	open    []bind.Word     // "open" of the sidecar: enums that take any number
+	opened  map[string]bool // the names in open
 	given   []bind.Given
 
 	scope   map[string]*symbol
 	syms    []*symbol // in source order
 	decls   []*ir.Decl
-	inner   map[*syntax.Def]*symbol // types written in place
+	inner   map[*syntax.Def]*symbol // types that are declared inside another declaration
 	missing map[string]bool         // undefined names that were reported
 
 	routines map[string]bool // types taken from #define xdr_NAME lines
-	uses     map[string]int  // of undefined names
+	uses     map[string]int  // number of uses of each undefined name
 
-	forC map[string]source.Span // types that lines for C declare; nil until it is needed
+	forC  map[string]source.Span // types that lines for C declare; nil until it is needed
+	fromC map[*syntax.Def]bool   // %#define lines that fromDefine has added
 
 	strings  map[string]source.Span // constants that are strings
-	warned   map[string]bool        // names that were reported: of C, of RFC 5531, of numbers used as constants
+	warned   map[string]bool        // C types, RPC keywords and numbers that were reported
 	numbers  map[string][]rpcNumber // programs, versions and procedures by name
-	counting map[string]bool        // those whose numbers are being computed
-	broken   bool
-	partial  bool // what it includes is not all there: names may be missing for that
+	counting map[string]bool        // names whose numbers are being computed
+	broken   bool                   // has errors
+	partial  bool                   // an include was not found, so names may be missing
 }
 
-// maxInclude limits how deep files include each other.
+// maxInclude limits the depth of includes.
 const maxInclude = 64
 
 func (c *compiler) newUnit(dir string) *unit {
 	u := &unit{
 		name: filepath.Base(dir), dir: dir, have: map[string]bool{}, macros: map[string]string{},
 		scope: map[string]*symbol{}, inner: map[*syntax.Def]*symbol{}, missing: map[string]bool{}, warned: map[string]bool{},
-		routines: map[string]bool{}, strings: map[string]source.Span{}, counting: map[string]bool{},
+		routines: map[string]bool{}, strings: map[string]source.Span{}, counting: map[string]bool{}, fromC: map[*syntax.Def]bool{},
 	}
 	for k, v := range c.o.Defines {
 		u.macros[k] = v
@@ -81,7 +82,7 @@ func (c *compiler) loadRoot() (*unit, error) {
 	}
 	u := c.newUnit(filepath.Dir(first))
 	c.loading = append(c.loading, u)
-	for _, name := range c.o.Files { // all of them first: an #include of one is no import
+	for _, name := range c.o.Files { // all first: an #include of one of them is not an import
 		abs, err := filepath.Abs(name)
 		if err != nil {
 			return nil, err
@@ -115,10 +116,10 @@ func (c *compiler) loadRoot() (*unit, error) {
 	return u, nil
 }
 
-// found reads a file that the user did not name.
+// found reads a file that the user did not name on the command line.
 func (c *compiler) found(name string) ([]byte, error) { return c.readRegular(name, source.MaxSize) }
 
-// read reads a file by text and, where there is one, its origin map.
+// read reads a file with the function text, and its origin map if there is one.
 func (c *compiler) read(name, abs string, text func(string) ([]byte, error)) (*source.File, error) {
 	if f := c.byPath[abs]; f != nil {
 		return f, nil
@@ -141,7 +142,7 @@ func (c *compiler) read(name, abs string, text func(string) ([]byte, error)) (*s
 	return f, nil
 }
 
-// parse parses a file of a unit, and what it includes as it goes.
+// parse parses a file of a unit. It loads the files that this file includes.
 func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	if d, ok := notText(f); ok {
 		c.report(d)
@@ -157,7 +158,7 @@ func (c *compiler) parse(u *unit, f *source.File) *syntax.File {
 	})
 }
 
-// notText tells a file that is none of XDR, whatever it holds.
+// notText returns a finding for a file that cannot be XDR: too long, or not text.
 func notText(f *source.File) (diag.Diagnostic, bool) {
 	if len(f.Text) > source.MaxSize {
 		return diag.New(diag.NotText, source.Span{File: f}, "%s is longer than %d bytes", f.Base(), source.MaxSize), true
@@ -166,9 +167,9 @@ func notText(f *source.File) (diag.Diagnostic, bool) {
 	if zero < 0 {
 		return diag.Diagnostic{}, false
 	}
-	d := diag.New(diag.NotText, source.Span{File: f, Start: zero, End: zero + 1}, "%s is no text: it holds a zero byte", f.Base())
+	d := diag.New(diag.NotText, source.Span{File: f, Start: zero, End: zero + 1}, "%s is not text: found a zero byte", f.Base())
 	if bytes.HasPrefix(f.Text, []byte{0xff, 0xfe}) || bytes.HasPrefix(f.Text, []byte{0xfe, 0xff}) {
-		d = diag.New(diag.NotText, source.Span{File: f}, "%s is in UTF-16", f.Base()).Helpf("write it again in ASCII or UTF-8")
+		d = diag.New(diag.NotText, source.Span{File: f}, "%s is in UTF-16", f.Base()).Helpf("save it in ASCII or UTF-8")
 	}
 	return d, true
 }
@@ -176,7 +177,7 @@ func notText(f *source.File) (diag.Diagnostic, bool) {
 // include handles #include "name" in a file of unit u.
 func (c *compiler) include(u *unit, name string, at source.Span) {
 	if c.depth > maxInclude {
-		c.report(diag.New(diag.IncludeTooDeep, at, "files include each other more than %d deep", maxInclude))
+		c.report(diag.New(diag.IncludeTooDeep, at, "found includes more than %d deep", maxInclude))
 		return
 	}
 	var tried []string
@@ -216,7 +217,8 @@ func (c *compiler) include(u *unit, name string, at source.Span) {
 	c.report(diag.New(diag.IncludeNotFound, at, "file %s is not found", diag.Quote(name)).Note("looked for %s", strings.Join(tried, ", ")))
 }
 
-// importUnit makes the unit in folder dir visible to u.
+// importUnit adds the unit in folder dir to the imports of u. It loads the unit if that has not
+// been done.
 func (c *compiler) importUnit(u *unit, include, dir string, at source.Span) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -315,8 +317,8 @@ func (c *compiler) goPackage(u *unit, at source.Span) {
 	u.imp.GoName = packageName(path.Base(u.imp.Package))
 }
 
-// packageName returns the name of the Go package in a folder: small letters and
-// digits only. The Makefile's generate has the same rule.
+// packageName returns the name of the Go package in a folder: the letters, in lower case, and
+// digits of the folder's name. The target generate of the Makefile has the same rule.
 func packageName(folder string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// outside brings in what the files of a unit use and do not declare: what the
-// flags and the sidecar give; else what a %#define line gives to C, a constant
-// or the XDR routine of a type; else the .x file that an included C header is
-// made of; else the prelude. Each but the first is warned about.
+// outside adds the declarations that the files of a unit use but do not have. They come from
+// the flags and the sidecar, else from a %#define line for C (a constant, or the XDR routine of
+// a type), else from the .x file that an included C header was generated from, else from the
+// prelude. All but those of flags and sidecar are reported as warnings.
 func (c *compiler) outside(u *unit) {
 	c.giveTypes(u)
 	tried := map[string]bool{}
@@ -26,7 +26,7 @@ func (c *compiler) outside(u *unit) {
 	c.fixMacros(u)
 }
 
-// made returns a text that is in no file.
+// made returns a text of the compiler as a file.
 func made(name, text string) *source.File {
 	f := source.NewFile(name, []byte(text))
 	f.Made = true
@@ -53,7 +53,7 @@ func (c *compiler) give(u *unit, f *source.File) {
 	u.files = append(u.files, c.parse(u, f))
 }
 
-// declaration writes NAME=XDR as XDR has it: "opaque<8>" becomes
+// declaration returns the XDR declaration for NAME=XDR: "opaque<8>" becomes
 // "typedef opaque NAME<8>;".
 func declaration(name, xdr string) string {
 	xdr = strings.TrimSuffix(strings.TrimSpace(xdr), ";")
@@ -73,13 +73,13 @@ func declaration(name, xdr string) string {
 	return "typedef " + strings.TrimSpace(base) + " " + name + bound + ";"
 }
 
-// missing is a name that is used and not declared.
+// missing is a name that is used but not declared.
 type missing struct {
 	name string
-	at   source.Span // of the first use
+	at   source.Span // first use
 }
 
-// missingNames returns them, each once, in order of first use.
+// missingNames returns the missing names of the unit, each once, in the order of their first use.
 func (c *compiler) missingNames(u *unit) []missing {
 	declared := u.declaredNames()
 	u.numbers = u.rpcNumbers()
@@ -141,67 +141,77 @@ func (u *unit) declaredNames() map[string]bool {
 	return out
 }
 
-// fromDefine takes constants from %#define lines.
+// cDef is a %#define line.
+type cDef struct {
+	file *syntax.File
+	def  *syntax.Def
+}
+
+// cDefs returns the %#define lines of the unit by name.
+func (u *unit) cDefs() map[string][]cDef {
+	out := map[string][]cDef{}
+	for _, f := range u.files {
+		for _, d := range f.CDefs {
+			out[d.Name.Name] = append(out[d.Name.Name], cDef{f, d})
+		}
+	}
+	return out
+}
+
+// fromDefine adds the constants and types of %#define lines, of each file the first with a
+// name.
 func (c *compiler) fromDefine(u *unit, names []missing) bool {
 	found := false
+	defs, types := u.cDefs(), u.typeNames()
 	for _, m := range names {
-		for _, f := range u.files {
-			for _, d := range f.CDefs {
-				if d.Name.Name == m.name && !contains(f.Defs, d) {
-					r := diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
-						With(m.at, "used here").Helpf("write const %s = and the value", m.name)
-					if d.Value.Name && c.namesType(u, u.typeNames(), d.Value.Text) {
-						r.Message = m.name + " is defined for C only: read as a type"
-						r = r.Helpf("write typedef %s %s;", d.Value.Text, m.name)
-					}
-					c.report(r)
-					f.Defs = append(f.Defs, d)
-					found = true
-					break
-				}
+		last := (*syntax.File)(nil)
+		for _, x := range defs[m.name] {
+			if x.file == last || u.fromC[x.def] {
+				continue
 			}
+			d := x.def
+			r := diag.New(diag.CDefinition, d.Span, "%s is defined for C only: read as a constant", m.name).
+				With(m.at, "used here").Helpf("write const %s = and the value", m.name)
+			if d.Value.Name && c.namesType(u, types, d.Value.Text) {
+				r.Message = m.name + " is defined for C only: read as a type"
+				r = r.Helpf("write typedef %s %s;", d.Value.Text, m.name)
+			}
+			c.report(r)
+			x.file.Defs = append(x.file.Defs, d)
+			u.fromC[d] = true
+			last, found = x.file, true
 		}
 	}
 	return found
 }
 
-// fromRoutine takes types whose XDR routine a %#define line names: after
-// "%#define xdr_dev_t xdr_u_int", dev_t is on the wire what u_int is.
+// fromRoutine adds the types for which a %#define line names an XDR routine. After
+// "%#define xdr_dev_t xdr_u_int", dev_t has the wire form of u_int.
 func (c *compiler) fromRoutine(u *unit, names []missing) bool {
 	found := false
+	defs := u.cDefs()
 	for _, m := range names {
-		for _, f := range u.files {
-			for _, d := range f.CDefs {
-				wire, ok := strings.CutPrefix(d.Value.Text, "xdr_")
-				if !ok || !d.Value.Name || wire == m.name || d.Name.Name != "xdr_"+m.name || u.routines[m.name] {
-					continue
-				}
-				u.routines[m.name] = true
-				if _, plain, ok := primitive(wire); ok && plain != "" {
-					wire = plain
-				}
-				c.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: on the wire it is %s, as this line says", m.name, wire).
-					With(m.at, "used here").Helpf("write typedef %s %s;", wire, m.name))
-				c.give(u, made("<"+f.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
-				found = true
+		for _, x := range defs["xdr_"+m.name] {
+			d := x.def
+			wire, ok := strings.CutPrefix(d.Value.Text, "xdr_")
+			if !ok || !d.Value.Name || wire == m.name || u.routines[m.name] {
+				continue
 			}
+			u.routines[m.name] = true
+			if _, plain, ok := primitive(wire); ok && plain != "" {
+				wire = plain
+			}
+			c.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: by this line, its wire form is %s", m.name, wire).
+				With(m.at, "used here").Helpf("write typedef %s %s;", wire, m.name))
+			c.give(u, made("<"+x.file.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
+			found = true
 		}
 	}
 	return found
 }
 
-// contains reports whether a definition is among others.
-func contains(list []*syntax.Def, d *syntax.Def) bool {
-	for _, x := range list {
-		if x == d {
-			return true
-		}
-	}
-	return false
-}
-
-// fromHeader reads NAME.x where the files include NAME.h for C, if it declares
-// one of the names.
+// fromHeader reads NAME.x if a file of the unit includes NAME.h for C and NAME.x declares one
+// of the names.
 func (c *compiler) fromHeader(u *unit, names []missing, tried map[string]bool) bool {
 	for _, f := range u.files {
 		for _, h := range f.Headers {
@@ -245,7 +255,7 @@ func (c *compiler) readHeader(u *unit, file string, h syntax.Header, names []mis
 	return false
 }
 
-// fromPrelude takes declarations from the prelude.
+// fromPrelude adds declarations of the prelude.
 func (c *compiler) fromPrelude(u *unit, names []missing) bool {
 	found := false
 	for _, m := range names {
@@ -261,12 +271,11 @@ func (c *compiler) fromPrelude(u *unit, names []missing) bool {
 	return found
 }
 
-// maxMacro limits how many #define lines lead from one to a type.
+// maxMacro limits the length of a chain of #define lines that ends in a type.
 const maxMacro = 64
 
-// fixMacros gives the #define lines their meaning: NAME value where value is a
-// type declares a type; what nothing uses and cannot be computed is for C and
-// left out.
+// fixMacros interprets the #define lines. If the value is a type, the line declares a type. A
+// line that is not used and has no integer value is for C: it is left out.
 func (c *compiler) fixMacros(u *unit) {
 	used := u.usedNames()
 	changed := true
@@ -282,7 +291,7 @@ func (c *compiler) fixMacros(u *unit) {
 						d, changed = macroType(d), true
 					case !used[d.Name.Name] && !c.known(u, declared, d.Value):
 						changed = true
-						c.report(diag.New(diag.UnknownDirective, d.Span, "value %s of #define %s is no integer: left out",
+						c.report(diag.New(diag.UnknownDirective, d.Span, "value %s of #define %s is not an integer: left out",
 							diag.Quote(d.Value.Text), d.Name.Name))
 						continue
 					}
@@ -294,7 +303,7 @@ func (c *compiler) fixMacros(u *unit) {
 	}
 }
 
-// typeNames returns the names that the files of the unit make types.
+// typeNames returns the names of the types that the files of the unit declare.
 func (u *unit) typeNames() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range u.files {
@@ -313,7 +322,7 @@ func (c *compiler) namesType(u *unit, types map[string]bool, name string) bool {
 	return word || types[name] || s != nil && s.isType()
 }
 
-// macroType makes a typedef of a #define whose value is a type.
+// macroType returns the typedef for a #define whose value is a type.
 func macroType(d *syntax.Def) *syntax.Def {
 	t := &syntax.Type{Kind: syntax.Named, Name: d.Value.Text, Span: d.Value.Span}
 	if isWord(t.Name) || strings.Contains(t.Name, " ") {
@@ -323,8 +332,8 @@ func macroType(d *syntax.Def) *syntax.Def {
 	return &syntax.Def{Kind: syntax.Typedef, Span: d.Span, Name: d.Name, Decl: decl, Doc: d.Doc, Tail: d.Tail}
 }
 
-// usedNames returns the names that are used outside #define lines, and by
-// those that are used so.
+// usedNames returns the names that are used outside #define lines, and the names that the
+// #define lines of these names use.
 func (u *unit) usedNames() map[string]bool {
 	out := map[string]bool{}
 	macros := map[string]*syntax.Def{}
@@ -365,7 +374,7 @@ func (u *unit) usedNames() map[string]bool {
 	return out
 }
 
-// known reports whether all names in a value are declared.
+// known reports whether all names of a value are declared.
 func (c *compiler) known(u *unit, declared map[string]bool, v syntax.Value) bool {
 	for _, n := range namesOf(v) {
 		_, builtin := builtinConst(n)

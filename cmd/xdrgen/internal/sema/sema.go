@@ -7,40 +7,40 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// Options says what to compile.
+// Options are the input of Compile.
 type Options struct {
 	Files      []string          // the unit's files, at least one
-	Include    []string          // folders of units (-I)
-	Defines    map[string]string // -D; a value of "" defines a flag
-	Types      []Given           // -type: declarations the files lack
-	Renames    []ir.Rename       // -rename: before those of the sidecar
+	Include    []string          // -I: folders of units
+	Defines    map[string]string // -D: constants by name; one with the value "" is a flag
+	Types      []Given           // -type: declarations that the files do not have
+	Renames    []ir.Rename       // -rename: they precede those of the sidecar
 	Imports    []string          // -import: files to include, as "unit/file.x"
-	ImportRoot string            // Go import path above units whose sidecar names none
+	ImportRoot string            // Go import path above units whose sidecar has no package
 	BindFile   string            // sidecar; empty for the default place
-	Every      bool              // report each use of a C name and each // comment, not the first only
-	Generate   bool              // Go import paths of imported units are needed
-	Plain      bool              // findings have no suggestions, and their fixes are not tried
+	Every      bool              // reports each use of a C name and each // comment, not only the first
+	Generate   bool              // requires the Go import paths of imported units
+	Plain      bool              // gives findings no suggestions, and does not try their fixes
 
-	// Where texts come from; nil for the file system.
+	// FS is the source of the files. If nil, the default is Disk.
 	FS FileSystem
 }
 
-// Given is a type that the files use and do not declare.
+// Given is a type that the files use but do not declare.
 type Given struct {
 	Name string
 	XDR  string // "opaque<1024>", "unsigned hyper", "struct { int x; }"
 }
 
-// Result is what Compile found.
+// Result is the output of Compile.
 type Result struct {
-	Unit  *ir.Unit       // nil where there are errors
-	Bind  *ir.Bind       // nil where there are errors; the zero value for a unit without sidecar
+	Unit  *ir.Unit       // nil if there are errors
+	Bind  *ir.Bind       // nil if there are errors; the zero value if there is no sidecar
 	Files []*source.File // all files that were read, in order
 	Diags []diag.Diagnostic
 }
 
-// Compile compiles one unit. The error is about files that cannot be read;
-// what is wrong with their contents is in the result, sorted by place.
+// Compile compiles a unit. It returns an error if a file cannot be read. Faults in the text are
+// findings of the result, sorted by place.
 func Compile(o Options) (*Result, error) {
 	if o.FS == nil {
 		o.FS = Disk{}
@@ -73,16 +73,15 @@ type compiler struct {
 	byPath    map[string]*source.File
 	folders   map[string]folder // by the path that they were read with
 	files     []*source.File
-	loading   []*unit                    // units whose loading is under way, outermost first
-	suggested int                        // findings that got a suggestion
+	loading   []*unit                    // units that are being loaded, outermost first
+	suggested int                        // number of findings that asked for a suggestion
 	depth     int                        // of includes
-	others    map[string]map[string]bool // names declared in files of units that are not imported
+	others    map[string]map[string]bool // names declared in files that are not imported, by file
 }
 
 func (c *compiler) report(d diag.Diagnostic) { c.diags = append(c.diags, d) }
 
-// compile gives a loaded unit its meaning. Units it imports were compiled
-// while it was loaded.
+// compile analyzes a loaded unit. The units that it imports were compiled when they were loaded.
 func (c *compiler) compile(u *unit) {
 	c.outside(u)
 	c.declare(u)
@@ -92,7 +91,7 @@ func (c *compiler) compile(u *unit) {
 	c.checkRedeclared(u)
 	c.checkUnions(u)
 	c.checkNested(u)
-	c.checkCycles(u) // after checkUnions: which arm a union has at hand depends on its cases
+	c.checkCycles(u) // after checkUnions, which finds the cases of each arm
 	u.broken = diag.HasErrors(c.diags)
 	if !u.broken {
 		findLists(u)
@@ -102,7 +101,7 @@ func (c *compiler) compile(u *unit) {
 	c.resolveBind(u)
 }
 
-// ir returns the unit in the form the back ends read.
+// ir returns the unit in the form that the back ends read.
 func (u *unit) ir() *ir.Unit {
 	out := &ir.Unit{Name: u.name, Decls: u.decls}
 	for _, f := range u.files {
