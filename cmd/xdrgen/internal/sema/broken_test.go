@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBroken holds what is said of files that are broken in the ways people
-// break them: truncated, braces missing, words of other languages.
+// TestBroken checks the findings of files with faults that people make: truncated text, missing
+// braces, keywords of other languages.
 func TestBroken(t *testing.T) {
 	text, err := os.ReadFile("testdata/broken.txt")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// said writes the findings of a result, each in a line.
+// said returns the findings of a result, one in each line.
 func said(r *Result) string {
 	var out strings.Builder
 	for _, d := range r.Diags {

@@ -9,20 +9,20 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// codeKey is a number of a space of code points.
+// codeKey is a number in a space of code points.
 type codeKey struct {
 	space string
 	value uint32
 }
 
-// takenCode is a code point that has a number.
+// takenCode is the code point that uses a number.
 type takenCode struct {
 	at   source.Span
-	unit string // that gave it the number; empty for the unit itself
+	unit string // unit of the code point; empty for the unit itself
 }
 
-// resolveCodes binds code points: a constant with a 32-bit number, and a type. A number
-// stands for one thing in the unit and all that it includes (R322).
+// resolveCodes binds the constant and the type of each code point. In the unit and all units that
+// it includes, a number must have only one meaning (R322).
 func (c *compiler) resolveCodes(u *unit) {
 	taken := map[codeKey]takenCode{}
 	for _, i := range u.imports {
@@ -59,19 +59,19 @@ func (c *compiler) resolveCodes(u *unit) {
 		}
 		t := u.lookup(p.Type)
 		if t == nil || !t.isType() {
-			c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "no type %s", p.Type), p.Type, (*symbol).isType))
+			c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "found no type %s", p.Type), p.Type, (*symbol).isType))
 			continue
 		}
 		p.Decl = t.decl
 	}
 }
 
-// codeNumber returns the number of a constant that code point p names.
+// codeNumber returns the value of a constant in the statement of code point p.
 func (c *compiler) codeNumber(u *unit, p *ir.CodePoint, name string) (uint32, bool) {
 	s := u.lookup(name)
 	switch {
 	case s == nil || !s.isConst():
-		c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "no constant %s", name), name, (*symbol).isConst))
+		c.report(c.suggest(u, diag.New(diag.BindUnknownName, p.Pos, "found no constant %s", name), name, (*symbol).isConst))
 		return 0, false
 	case s.value.Neg || s.value.Abs > math.MaxUint32:
 		c.report(diag.New(diag.BindCode, p.Pos, "%s is %s, expected a value from 0 to 4294967295", name, show(s.value)).With(s.span, "declared here"))

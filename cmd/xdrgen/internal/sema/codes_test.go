@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCodes holds the numbers of an extension against those of what it includes (R322):
-// each stands for one thing.
+// TestCodes checks the numbers of an extension against those of the unit that it includes (R322).
+// Each number has only one meaning.
 func TestCodes(t *testing.T) {
 	const base = "const MSG = 0; const ERR = 4; const F_MORE = 2; const E_VERS = 1; struct body { int x; };\n"
 	const baseBind = "code header-type MSG body F_MORE\ncode header-type ERR void\ncode flag F_MORE void\ncode error E_VERS void\n"
@@ -25,7 +25,7 @@ func TestCodes(t *testing.T) {
 		"code flag NEG void":                       "bind-code: NEG is -1, expected a value from 0 to 4294967295",
 		"code header-type HINT body F_BOTH":        "bind-code: flag F_BOTH is 0x6, expected a number with one bit",
 		"code header-type HINT body F_MORE F_MORE": "bind-duplicate: second flag 0x2 of HINT",
-		"code header-type HINT body F_MISSING":     "bind-unknown-name: no constant F_MISSING",
+		"code header-type HINT body F_MISSING":     "bind-unknown-name: found no constant F_MISSING",
 	} {
 		r := compileFiles(t, Options{ImportRoot: "example.org"}, map[string]string{
 			"base/base.x": base, "base/base.bind": baseBind, "ext/ext.x": ext, "ext/ext.bind": line + "\n",

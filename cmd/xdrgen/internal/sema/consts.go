@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// constant is a value that was looked up: where from, and what it is.
+// constant is the value of a constant and the symbol that it came from.
 type constant struct {
 	ir.Value
-	sym *symbol // nil for a number, TRUE, FALSE and -D
+	sym *symbol // nil for a number, TRUE, FALSE and a name given with -D
 }
 
-// resolveConsts computes every constant and enumerator.
+// resolveConsts computes all constants and enumerators.
 func (c *compiler) resolveConsts(u *unit) {
 	for _, s := range u.syms {
 		if s.member == nil && s.decl.Kind == ir.Const {
@@ -61,8 +61,8 @@ func (c *compiler) constValue(u *unit, s *symbol) (ir.Value, bool) {
 	return s.value, true
 }
 
-// implied gives an enumerator without a value the one after its predecessor's,
-// as C does, and so all such predecessors.
+// implied returns the value of an enumerator that has none in the text: the value of its
+// predecessor plus one, as in C. It also sets the values of all predecessors without a value.
 func (c *compiler) implied(u *unit, s *symbol) (ir.Value, bool) {
 	var chain []*symbol
 	p := s
@@ -110,7 +110,7 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 			if ms.from.Value != nil {
 				at = ms.from.Value.Span
 			}
-			c.report(diag.New(diag.EnumRange, at, "value %s of %s does not fit into 32 bits with sign", show(v), m.Name))
+			c.report(diag.New(diag.EnumRange, at, "value %s of %s does not fit into 32 bits, signed", show(v), m.Name))
 			continue
 		}
 		m.Value = n
@@ -125,7 +125,7 @@ func (c *compiler) enumValues(u *unit, s *symbol) {
 	}
 }
 
-// eval computes a value as written.
+// eval computes a value of the text.
 func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 	if v.Str {
 		c.report(diag.New(diag.NotAConst, v.Span, "found a string, expected an integer"))
@@ -164,7 +164,7 @@ func (c *compiler) eval(u *unit, v syntax.Value) (constant, bool) {
 	return constant{value, s}, ok
 }
 
-// expression computes the value of a #define that is more than a number.
+// expression computes the value of an expression in a #define.
 func (c *compiler) expression(u *unit, v syntax.Value) (constant, bool) {
 	failed := false
 	n, err := syntax.Eval(v.Text, func(name string) (int64, error) {
@@ -217,7 +217,7 @@ func kindName(k ir.DeclKind) string {
 	return "typedef"
 }
 
-// uint32Value computes a value that must fit into 32 bits without sign.
+// uint32Value computes a value that must fit into 32 bits, unsigned.
 func (c *compiler) uint32Value(u *unit, v syntax.Value, rule diag.Rule, what string) (constant, bool) {
 	k, ok := c.eval(u, v)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
-// elsewhere is what a corpus file takes from C headers, and nothing tells:
-// declarations for a file beside it.
+// elsewhere has declarations that files of the corpus expect from C headers without including
+// them.
 type elsewhere struct{ text string }
 
 func fromHeaders() map[string]elsewhere {
@@ -24,11 +24,11 @@ func fromHeaders() map[string]elsewhere {
 	}
 }
 
-// faulty lists the files that are wrong in any dialect: two arms of a union
-// have one name.
+// faulty lists the files that are wrong in any dialect. In each, two arms of a union have the
+// same name.
 func faulty(file string) bool { return file == "x/ocamlnet/rfc3530.x" }
 
-// TestCorpus compiles every interface file of the corpus. Warnings are fine.
+// TestCorpus compiles every interface file of the corpus. It ignores warnings.
 func TestCorpus(t *testing.T) {
 	dir := corpus.Dir(t)
 	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
@@ -77,7 +77,7 @@ func compileCorpus(t *testing.T, file string, e elsewhere) *Result {
 	return r
 }
 
-// BenchmarkNFS3 times the whole front end on a file of the size of RFC 1813's.
+// BenchmarkNFS3 measures the front end with a file of the size of RFC 1813.
 func BenchmarkNFS3(b *testing.B) {
 	file := filepath.Join(corpus.Dir(b), "x", "nfs-ganesha", "nfs23.x")
 	for b.Loop() {

@@ -7,10 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// held calls visit with each declaration that a value of d holds a value of, in a
-// struct in any case, in a union where the arm is selected: not behind a *, and not as
-// element of what may be empty. An array of fixed length 0 counts: it has no bytes, but
-// no Go type either.
+// held calls visit with each declaration of which a value of d contains a value: by the fields of
+// a struct, or by the selected arm of a union. Optional data and arrays that may be empty do not
+// count. An array of fixed length 0 counts: it has no bytes, but no Go type either.
 func held(d *ir.Decl, visit func(*ir.Decl)) {
 	if next := heldBy(d.Type); next != nil {
 		visit(next)
@@ -30,7 +29,7 @@ func held(d *ir.Decl, visit func(*ir.Decl)) {
 	}
 }
 
-// heldBy returns the declaration that a value of type t holds a value of; nil for none.
+// heldBy returns the declaration of which a value of type t contains a value, or nil.
 func heldBy(t *ir.Type) *ir.Decl {
 	for t != nil && t.Kind == ir.FixedArray {
 		t = t.Elem
@@ -41,12 +40,12 @@ func heldBy(t *ir.Type) *ir.Decl {
 	return nil
 }
 
-// maxCircles limits how many circles are reported.
+// maxCircles limits the number of circles that are reported.
 const maxCircles = 20
 
-// checkCycles finds types that hold themselves and of which no value ends (RFC 4506
-// §4.19): a union ends where some arm does. A circle is reported at its first
-// declaration, and a declaration begins one circle at most.
+// checkCycles reports types that contain themselves and have no finite value (RFC 4506 §4.19). A
+// union has one if one of its arms has. A circle is reported at its first declaration, and at
+// most one for each declaration.
 func (c *compiler) checkCycles(u *unit) {
 	const (
 		active = 1
@@ -83,16 +82,16 @@ func (c *compiler) checkCycles(u *unit) {
 	}
 }
 
-// endless returns the declarations of the unit of which no value ends. A struct ends
-// where all its fields do, a union where one arm does.
+// endless returns the declarations of the unit without a finite value. A struct has one if all
+// its fields have, a union if one of its arms has.
 func (u *unit) endless() map[*ir.Decl]bool {
-	waits := map[*ir.Decl]int{} // for how many of what it holds
+	waits := map[*ir.Decl]int{} // number of contained declarations not known to be finite
 	users := map[*ir.Decl][]*ir.Decl{}
 	var ends []*ir.Decl
 	for _, d := range u.decls {
 		n := 0
 		held(d, func(next *ir.Decl) {
-			if next.Import == u.imp { // an imported one was looked at in its own unit
+			if next.Import == u.imp { // an imported one was checked in its own unit
 				users[next] = append(users[next], d)
 				n++
 			}
@@ -125,7 +124,7 @@ func (u *unit) endless() map[*ir.Decl]bool {
 	return endless
 }
 
-// endsAtOnce reports whether some arm of union d holds nothing that might not end.
+// endsAtOnce reports whether union d has an arm without declarations of the unit.
 func (u *unit) endsAtOnce(d *ir.Decl) bool {
 	for _, a := range d.Arms {
 		if a.Default && len(a.Labels) == 0 && u.covered(d) {
@@ -141,8 +140,8 @@ func (u *unit) endsAtOnce(d *ir.Decl) bool {
 	return false
 }
 
-// covered reports whether the cases of union d name every value of its discriminant, so
-// that nothing selects the default.
+// covered reports whether the cases of union d have all values of its discriminant, so that no
+// value selects the default.
 func (u *unit) covered(d *ir.Decl) bool {
 	if d.Disc == nil {
 		return false
@@ -170,7 +169,7 @@ func (u *unit) covered(d *ir.Decl) bool {
 	return true
 }
 
-// opens reports whether an enum takes numbers that are no members.
+// opens reports whether an enum takes numbers that are not members.
 func (u *unit) opens(enum *ir.Decl) bool {
 	return enum.Open || enum.Import == u.imp && u.opened[enum.Name]
 }
@@ -189,12 +188,12 @@ func holdsItself(circle []*ir.Decl) diag.Diagnostic {
 	if len(names) > 12 {
 		names = append(append(names[:6:6], "..."), names[len(names)-5:]...)
 	}
-	r := diag.New(diag.ContainsItself, first.Pos, "%s %s holds itself: %s", kindName(first.Kind), first.Name, strings.Join(names, " -> "))
+	r := diag.New(diag.ContainsItself, first.Pos, "%s %s contains itself: %s", kindName(first.Kind), first.Name, strings.Join(names, " -> "))
 	for _, d := range circle[1:min(len(circle), 6)] {
-		r = r.With(d.Pos, "which goes on here")
+		r = r.With(d.Pos, "next in the circle")
 	}
 	if union != nil {
-		r = r.Note("no arm of union %s ends the circle", union.Name)
+		r = r.Note("no arm of union %s leads out of the circle", union.Name)
 	}
 	return r
 }

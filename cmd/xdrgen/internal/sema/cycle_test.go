@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-// TestCycles holds which types that hold themselves are refused: those of which no
-// value ends (RFC 4506 §4.19). Each circle is reported once.
+// TestCycles checks that types that contain themselves are refused if they have no finite value
+// (RFC 4506 §4.19), and that each circle is reported once.
 func TestCycles(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -23,47 +23,47 @@ case FALSE: void;
 };`, nil},
 		"an arm with data ends it":    {"union u switch (int d) { case 1: u more; case 2: int n; };", nil},
 		"the default ends it":         {"union u switch (int d) { case 1: s more; default: void; }; struct s { u a; u b; };", nil},
-		"an array is enough":          {"union u switch (int d) { case 1: u more<>; };", nil},
+		"an array that may be empty":  {"union u switch (int d) { case 1: u more<>; };", nil},
 		"the end is in another union": {"union u switch (int d) { case 1: v a; }; union v switch (bool b) { case TRUE: u a; case FALSE: void; };", nil},
-		"an arm with itself only":     {"union u switch (int d) { case 1: u more; };", []string{"union u holds itself: u -> u"}},
+		"an arm with itself only":     {"union u switch (int d) { case 1: u more; };", []string{"union u contains itself: u -> u"}},
 		"all arms": {
 			"union u switch (bool d) { case TRUE: u more; case FALSE: s other; }; struct s { int n; u back; };",
-			[]string{"union u holds itself: u -> u"},
+			[]string{"union u contains itself: u -> u"},
 		},
-		"no union":   {"struct a { b x; }; struct b { c x; }; struct c { a x; };", []string{"struct a holds itself: a -> b -> c -> a"}},
-		"two fields": {"struct a { int n; a left; a right; };", []string{"struct a holds itself: a -> a"}},
-		"two fields by two ways": {
+		"no union":   {"struct a { b x; }; struct b { c x; }; struct c { a x; };", []string{"struct a contains itself: a -> b -> c -> a"}},
+		"two fields": {"struct a { int n; a left; a right; };", []string{"struct a contains itself: a -> a"}},
+		"two fields with different types": {
 			"struct a { b left; c right; }; struct b { a x; }; struct c { a x; };",
-			[]string{"struct a holds itself: a -> b -> a"},
+			[]string{"struct a contains itself: a -> b -> a"},
 		},
 		"two circles": {
 			"struct a { a x; }; struct b { b x; };",
-			[]string{"struct a holds itself: a -> a", "struct b holds itself: b -> b"},
+			[]string{"struct a contains itself: a -> a", "struct b contains itself: b -> b"},
 		},
-		"what holds a circle is none": {
+		"a type that contains a circle": {
 			"struct outer { a x; }; union u switch (bool d) { case TRUE: a x; case FALSE: void; }; struct a { a x; };",
-			[]string{"struct a holds itself: a -> a"},
+			[]string{"struct a contains itself: a -> a"},
 		},
-		"an ending beside it is none": {
+		"a finite field beside the circle": {
 			"struct a { int n; u x; a y; }; union u switch (bool d) { case TRUE: a more; case FALSE: void; };",
-			[]string{"struct a holds itself: a -> a"},
+			[]string{"struct a contains itself: a -> a"},
 		},
 		"a default that nothing selects": {
 			"union u switch (bool d) { case TRUE: u a; case FALSE: u b; default: void; };",
-			[]string{"union u holds itself: u -> u"},
+			[]string{"union u contains itself: u -> u"},
 		},
 		"a default that no member selects": {
 			"enum e { A = 1, B = 2 }; union u switch (e d) { case A: u a; case B: u b; default: void; };",
-			[]string{"union u holds itself: u -> u"},
+			[]string{"union u contains itself: u -> u"},
 		},
 		"a default that a member selects": {
 			"enum e { A = 1, B = 2, C = 3 }; union u switch (e d) { case A: u a; case B: u b; default: void; };",
 			nil,
 		},
 		"an array of fixed length":    {"union u switch (bool d) { case TRUE: u a[2]; case FALSE: void; };", nil},
-		"a fixed length of nothing":   {"struct a { a x[0]; };", []string{"struct a holds itself: a -> a"}},
+		"a fixed length of nothing":   {"struct a { a x[0]; };", []string{"struct a contains itself: a -> a"}},
 		"typedefs on the way":         {"typedef u t; union u switch (bool d) { case TRUE: t a; case FALSE: void; };", nil},
-		"typedefs on the way, no end": {"typedef u t; union u switch (bool d) { case TRUE: t a; };", []string{"typedef t holds itself: t -> u -> t"}},
+		"typedefs on the way, no end": {"typedef u t; union u switch (bool d) { case TRUE: t a; };", []string{"typedef t contains itself: t -> u -> t"}},
 	} {
 		r := compileFiles(t, Options{}, map[string]string{"u/u.x": c.text}, "u/u.x")
 		var got []string
@@ -81,8 +81,8 @@ case FALSE: void;
 	}
 }
 
-// TestCycleOpen accepts a default for the numbers of an enum that the sidecar opens: they
-// select it though the cases name every member.
+// TestCycleOpen accepts a default for the numbers of an enum that the sidecar opens. They select
+// the default although the cases have all members.
 func TestCycleOpen(t *testing.T) {
 	const text = "enum e { A = 1 }; union u switch (e d) { case A: u a; default: void; };"
 	r := compileFiles(t, Options{}, map[string]string{"u/u.x": text, "u/u.bind": "open e\n"}, "u/u.x")
@@ -91,8 +91,8 @@ func TestCycleOpen(t *testing.T) {
 	}
 }
 
-// TestEndingSizes holds the sizes of types that an arm ends: the smallest value takes
-// the way out.
+// TestEndingSizes checks the sizes of recursive types with a union. The smallest value uses the
+// arm that is not recursive.
 func TestEndingSizes(t *testing.T) {
 	u := compileOK(t, `
 struct outer { stringlist a; int b; };
@@ -122,8 +122,8 @@ struct pair { further left; further right; };
 	}
 }
 
-// TestEndingSizesGrowth compiles a chain of unions each of which ends at its neighbour, in
-// both orders: the sizes take a few rounds, not one for each union.
+// TestEndingSizesGrowth compiles a chain of unions in both orders. The smallest size of each
+// follows from its neighbour. sizeUnit must take a few rounds, not one for each union.
 func TestEndingSizesGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiling thousands of unions takes long")

@@ -7,10 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// resolveDDP follows the path of one binding from the argument or result to
-// the item (RFC 8166 §6.1): through structs, union arms, optional data, lists
-// and arrays. Where a procedure takes several arguments, the path begins with
-// the name of one.
+// resolveDDP follows the path of a binding from the argument or result to the item (RFC 8166
+// §6.1), through structs, union arms, optional data, lists and arrays. If the procedure has
+// several arguments, the path begins with the name of one of them.
 func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
 	proc, ok := c.ddpProc(u, b)
 	if !ok {
@@ -24,14 +23,18 @@ func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
 		}
 	}
 	if len(roots) == 0 {
-		c.report(diag.New(diag.BindPath, b.Pos, "procedure %s takes no such data: void", b.Proc).With(proc.Pos, "declared here"))
+		what := "arguments"
+		if b.Reply {
+			what = "result"
+		}
+		c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has no %s: found void", b.Proc, what).With(proc.Pos, "declared here"))
 		return
 	}
 	path := b.Path
 	root := roots[0]
 	if len(roots) > 1 {
 		if root = findField(roots, path[0]); root == nil || len(path) == 1 {
-			c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has %d arguments: begin the path with %s and go on to a field", b.Proc, len(roots), fieldNames(roots)))
+			c.report(diag.New(diag.BindPath, b.Pos, "procedure %s has %d arguments: begin the path with one of %s, followed by a field", b.Proc, len(roots), fieldNames(roots)))
 			return
 		}
 		path = path[1:]
@@ -41,7 +44,7 @@ func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
 		return
 	}
 	if again != nil {
-		c.report(ambiguous(b, again.Name+", which holds itself, at any depth"))
+		c.report(ambiguous(b, again.Name+", which contains itself, at any depth"))
 		return
 	}
 	var found [][]string
@@ -62,16 +65,16 @@ func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
 }
 
 func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
-	return diag.New(diag.BindAmbiguous, b.Pos, "field %s of %s is reached by %s as well", b.Field.Name, b.Owner.Name, other).
+	return diag.New(diag.BindAmbiguous, b.Pos, "field %s of %s can also be reached by %s", b.Field.Name, b.Owner.Name, other).
 		With(b.Field.Pos, "the field is declared here").
-		Note("which data may be reduced is told by field and procedure, so one cannot be chosen without the other")
+		Note("generated code identifies reducible data by field and procedure, so it cannot distinguish the two places")
 }
 
-// ddpProc finds the procedure of a binding.
+// ddpProc returns the procedure of a binding.
 func (c *compiler) ddpProc(u *unit, b *ir.DDPBinding) (*ir.Proc, bool) {
 	s := u.scope[b.Program]
 	if s == nil || s.decl.Kind != ir.Program {
-		c.report(diag.New(diag.BindUnknownName, b.Pos, "no program %s", b.Program))
+		c.report(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program))
 		return nil, false
 	}
 	b.Prog = s.decl.Program.Number
@@ -93,8 +96,8 @@ func (c *compiler) ddpProc(u *unit, b *ir.DDPBinding) (*ir.Proc, bool) {
 	return nil, false
 }
 
-// walkDDP follows a path and stores the item in b. It also returns a type on
-// the way that holds itself, if there is one: then the path can be gone again.
+// walkDDP follows a path and stores the item in b. If a type on the path contains itself, walkDDP
+// also returns that type: then other paths lead to the item as well.
 func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *ir.Decl, ok bool) {
 	for i, name := range path {
 		d := inside(t)
@@ -114,8 +117,8 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 			again = d
 		}
 	}
-	// The word before optional data stays in the stream, the data may leave it
-	// (RFC 8166 §3.4.4.2; R48).
+	// The presence word of optional data stays in the stream. The data may be reduced (RFC 8166
+	// §3.4.4.2; R48).
 	if u := t.Underlying(); u.Kind == ir.Optional {
 		t = u.Elem
 	}
@@ -128,8 +131,8 @@ func (c *compiler) walkDDP(b *ir.DDPBinding, t *ir.Type, path []string) (again *
 	return nil, false
 }
 
-// inside returns the struct or union that a type holds: itself, or behind
-// optional data, lists and arrays.
+// inside returns the struct or union of a type: the type itself, or the element of optional data,
+// lists and arrays. It returns nil if there is none.
 func inside(t *ir.Type) *ir.Decl {
 	for {
 		t = t.Underlying()
@@ -148,8 +151,8 @@ func inside(t *ir.Type) *ir.Decl {
 	}
 }
 
-// fieldsOf returns the fields of a struct, the elements' of a list node, the
-// arms of a union.
+// fieldsOf returns the fields of a struct, of the element of a list node, or of the arms of a
+// union.
 func fieldsOf(d *ir.Decl) []*ir.Field {
 	if d.List != nil {
 		return d.List.Elem
@@ -183,14 +186,14 @@ func fieldNames(fields []*ir.Field) string {
 	return strings.Join(names, ", ")
 }
 
-// search collects up to two paths that lead to a field of owner.
+// search collects up to two paths to a field of owner.
 type search struct {
 	owner *ir.Decl
 	field *ir.Field
 	path  []string
 	found [][]string
-	on    map[*ir.Decl]bool // on the way down, to stop at circles
-	dead  map[*ir.Decl]bool // does not lead to owner
+	on    map[*ir.Decl]bool // declarations on the current path
+	dead  map[*ir.Decl]bool // declarations that do not lead to owner
 }
 
 func (s *search) typ(t *ir.Type) {

@@ -9,17 +9,17 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// symbol is what a name stands for. Constants and types share one name space
-// (RFC 4506 §6.4 (3)), programs are in it too (RFC 5531 §12.3).
+// symbol is a declared name. Constants, types (RFC 4506 §6.4 (3)) and programs (RFC 5531 §12.3)
+// share one name space.
 type symbol struct {
 	name   string
 	span   source.Span
 	def    *syntax.Def
-	decl   *ir.Decl       // the declaration; of a member, its enum
-	member *ir.Member     // an enumerator
-	from   *syntax.Member // where that is written
+	decl   *ir.Decl       // the declaration; for an enumerator, its enum
+	member *ir.Member     // the enumerator, or nil
+	from   *syntax.Member // the enumerator in the text
 	prev   *symbol        // the enumerator before it
-	broken bool           // reported already
+	broken bool           // has a fault that was reported
 
 	value ir.Value
 	state state // of value
@@ -33,15 +33,15 @@ const (
 	resolved
 )
 
-// isConst reports whether the name stands for a number.
+// isConst reports whether the symbol is a constant or an enumerator.
 func (s *symbol) isConst() bool { return s.member != nil || s.decl.Kind == ir.Const }
 
-// isType reports whether the name stands for a type.
+// isType reports whether the symbol is a type.
 func (s *symbol) isType() bool {
 	return s.member == nil && s.decl.Kind != ir.Const && s.decl.Kind != ir.Program
 }
 
-// declare enters the names of all definitions.
+// declare enters the names of all definitions into the scope.
 func (c *compiler) declare(u *unit) {
 	c.rpcWords(u)
 	c.fixReversed(u)
@@ -114,7 +114,7 @@ func declKind(k syntax.DefKind) ir.DeclKind {
 	return ir.Typedef
 }
 
-// enter puts a symbol into the scope, or reports that the name is taken.
+// enter enters a symbol into the scope. If the name is taken, it reports this and returns false.
 func (c *compiler) enter(u *unit, s *symbol) bool {
 	if b, ok := builtinConst(s.name); ok {
 		if s.broken {
@@ -135,7 +135,7 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 		if s.def != nil && s.def.Macro && old.def != nil && old.def.Macro && s.def.Value.Text == old.def.Value.Text {
 			return false // #define of the same value again, as C allows
 		}
-		if s.broken || old.broken { // what is wrong with one of them was reported
+		if s.broken || old.broken { // the fault of one of them was reported
 			if old.broken {
 				u.scope[s.name] = s
 				u.syms = append(u.syms, s)
@@ -143,7 +143,7 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 			return old.broken
 		}
 		if sameText(s.def, old.def) {
-			c.report(diag.New(diag.RepeatedTypedef, s.span, "typedef %s is there twice", s.name).With(old.span, "the first is here"))
+			c.report(diag.New(diag.RepeatedTypedef, s.span, "typedef %s occurs twice", s.name).With(old.span, "the first is here"))
 			return false
 		}
 		d := diag.New(diag.DuplicateName, s.span, "%s is declared twice", s.name).With(old.span, "declared here first")
@@ -158,7 +158,7 @@ func (c *compiler) enter(u *unit, s *symbol) bool {
 	return true
 }
 
-// sameText reports whether two typedefs are written alike.
+// sameText reports whether two typedefs have the same text.
 func sameText(a, b *syntax.Def) bool {
 	if a == nil || b == nil || a.Decl == nil || b.Decl == nil || a.Kind != syntax.Typedef || b.Kind != syntax.Typedef {
 		return false
@@ -168,8 +168,8 @@ func sameText(a, b *syntax.Def) bool {
 		x.Star == y.Star && x.Shape == y.Shape && (x.Bound == nil) == (y.Bound == nil) && (x.Bound == nil || x.Bound.Text == y.Bound.Text)
 }
 
-// declareMembers enters the members of an enum: they are constants of the
-// whole scope (RFC 4506 §4.3).
+// declareMembers enters the members of an enum, which are constants of the whole scope (RFC 4506
+// §4.3).
 func (c *compiler) declareMembers(u *unit, s *symbol) {
 	if s.def.Kind != syntax.Enum {
 		return
@@ -189,7 +189,7 @@ func (c *compiler) declareMembers(u *unit, s *symbol) {
 	}
 }
 
-// lookup finds a name: the unit's own declarations, then those of the units it
+// lookup returns the symbol with a name, or nil. The unit's own declarations precede those of its
 // imports.
 func (u *unit) lookup(name string) *symbol {
 	if s := u.scope[name]; s != nil {
@@ -203,9 +203,8 @@ func (u *unit) lookup(name string) *symbol {
 	return nil
 }
 
-// fixReversed finds typedefs with the new name first. "typedef a b;" is one if
-// no declaration makes a type a, but b is one already. They are reported, then
-// turned round, so that the users of a are not blamed.
+// fixReversed reports typedefs with the new name first, and reverses them so that uses of the new
+// name are not reported. "typedef a b;" is reversed if b is a type and a is not declared.
 func (c *compiler) fixReversed(u *unit) {
 	count := map[string]int{}
 	reversible := map[string]bool{}
@@ -245,7 +244,7 @@ func (c *compiler) fixReversed(u *unit) {
 	}
 }
 
-// isWord reports whether a name is a word of the language that names a type.
+// isWord reports whether a name is a keyword of the language that is a type.
 func isWord(name string) bool {
 	switch name {
 	case "int", "hyper", "bool", "float", "double", "unsigned", "string", "opaque":

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// meaning writes what a unit means, a declaration a line.
+// meaning returns the declarations of a unit, one in each line.
 func meaning(u *ir.Unit) string {
 	var out []string
 	for _, d := range u.Decls {
@@ -92,8 +92,8 @@ func typeText(t *ir.Type) string {
 	return describe(t)
 }
 
-// TestDialect tries what some compiler of XDR takes, row by row: what it means
-// and what is warned about. "refused" stands for an error.
+// TestDialect compiles forms that some XDR compiler accepts. It checks their meaning and the
+// warnings. "refused" stands for an error.
 func TestDialect(t *testing.T) {
 	text, err := os.ReadFile("testdata/dialect.txt")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// TestPipeBeside compiles files beside a named pipe that has no writer: to open it would
-// block. Only what the user names may be a pipe.
+// TestPipeBeside compiles files beside a named pipe without a writer, where opening it would
+// block. Only a file that the user names may be a pipe.
 func TestPipeBeside(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipe, text, want string
@@ -36,7 +36,7 @@ func TestPipeBeside(t *testing.T) {
 			r, err := Compile(Options{Files: []string{filepath.Join(dir, "u/u.x")}, Include: []string{dir}})
 			if c.want == "" {
 				if err == nil || !strings.Contains(err.Error(), "not a regular file") {
-					t.Errorf("%v, expected an error that says why", err)
+					t.Errorf("found error %v, expected the reason in it", err)
 				}
 				return
 			}
@@ -44,13 +44,14 @@ func TestPipeBeside(t *testing.T) {
 				t.Fatal(err, rules(r), "want", c.want)
 			}
 			if d := r.Diags[0]; c.want == "include-not-found" && !strings.Contains(d.Message+strings.Join(d.Notes, " "), "not a regular file") {
-				t.Errorf("%s %v does not say why", d.Message, d.Notes)
+				t.Errorf("%s %v does not have the reason", d.Message, d.Notes)
 			}
 		})
 	}
 }
 
-// TestRegular refuses what is no file and what is too long, before it is opened.
+// TestRegular checks that Regular refuses a path that is not a regular file, and a file that is
+// too long.
 func TestRegular(t *testing.T) {
 	dir := write(t, map[string]string{"a.x": "const A = 1;"})
 	file := filepath.Join(dir, "a.x")
@@ -74,7 +75,7 @@ func TestRegular(t *testing.T) {
 	}
 }
 
-// TestReadLong reads no more of a file than shows that it is too long.
+// TestReadLong reads a file that is too long. ReadFile stops one byte after the limit.
 func TestReadLong(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "long.x")
 	if err := os.WriteFile(name, nil, 0o666); err != nil {

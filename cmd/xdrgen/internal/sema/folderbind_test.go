@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFolderBind gives a sidecar to the unit that it is named for: kv.bind in the folder kv
-// belongs to all files there, k.bind to k.x.
+// TestFolderBind checks which sidecar a unit has. kv.bind in the folder kv belongs to all files
+// there, k.bind to k.x.
 func TestFolderBind(t *testing.T) {
 	const k, m = "struct k { int a; };\n", "struct m { int b; };\n"
 	for name, c := range map[string]struct {

@@ -1,21 +1,21 @@
 package sema
 
-// given is a declaration that files leave to a C header.
+// given is a declaration that .x files expect from a C header.
 type given struct {
 	name, xdr, from string
 }
 
-// prelude returns what real files use undeclared because rpcgen leaves it to
-// the C compiler: types whose XDR routines are in the RPC library, and numbers
-// of its headers. Each stands for one thing in all systems looked at; what
-// differs between them (time_t, off_t, MAXPATHLEN, ...) is not here, and the
-// error says how to give it.
+// prelude returns declarations of names that real files use without declaring them, because
+// rpcgen leaves them to the C compiler: types whose XDR routines are in the RPC library, and
+// constants of its headers. Each has the same meaning on all systems that were examined. Names
+// whose meaning differs (time_t, off_t, MAXPATHLEN, ...) are not included. For these, the error
+// explains how to declare them.
 //
-// A declaration is added to the unit only where a name is used that nothing
-// declares, and each is warned about once.
+// A declaration is added to a unit only if the unit uses its name and does not declare it. Each
+// is reported once, as a warning.
 func prelude() []given {
 	return []given{
-		// The RPC library's own types.
+		// Types of the RPC library.
 		{"netobj", "typedef opaque netobj<1024>;", "<rpc/xdr.h>, which bounds it by MAX_NETOBJ_SZ"},
 		{"des_block", "typedef opaque des_block[8];", "<rpc/key_prot.h>"},
 		{"rpcprog_t", "typedef unsigned int rpcprog_t;", "<rpc/types.h>"},
@@ -28,7 +28,7 @@ func prelude() []given {
 		{"authunix_parms", authSys("authunix_parms"), "<rpc/auth_unix.h>; RFC 5531 appendix A"},
 		{"netbuf", "struct netbuf { unsigned int maxlen; opaque buf<>; };", "<rpc/rpcb_prot.h>; RFC 1833 §2.1"},
 
-		// Its numbers.
+		// Constants of the RPC library.
 		{"AUTH_NONE", "const AUTH_NONE = 0;", "RFC 5531 §8.1"},
 		{"AUTH_NULL", "const AUTH_NULL = 0;", "<rpc/auth.h>, RFC 1057's name of AUTH_NONE"},
 		{"AUTH_SYS", "const AUTH_SYS = 1;", "RFC 5531 §8.1"},
@@ -44,7 +44,7 @@ func prelude() []given {
 		{"MAX_NETOBJ_SZ", "const MAX_NETOBJ_SZ = 1024;", "<rpc/xdr.h>"},
 		{"MAXNETOBJ_SZ", "const MAXNETOBJ_SZ = 1024;", "<rpcsvc/nlm_prot.h>"},
 
-		// Numbers of the NFS family that one of its files takes from another.
+		// Constants that files of the NFS protocols take from each other.
 		{"NFS3_FHSIZE", "const NFS3_FHSIZE = 64;", "RFC 1813 §2.4"},
 		{"FHSIZE3", "const FHSIZE3 = 64;", "RFC 1813 §5.1.4"},
 		{"FHSIZE", "const FHSIZE = 32;", "RFC 1094 §2.3.3"},
@@ -54,7 +54,7 @@ func prelude() []given {
 		{"LM_MAXNAMELEN", "const LM_MAXNAMELEN = 1025;", "<rpcsvc/nlm_prot.h>"},
 		{"SM_MAXSTRLEN", "const SM_MAXSTRLEN = 1024;", "<rpcsvc/sm_inter.h>"},
 
-		// libvirt's public headers, which its protocol files rest on.
+		// Constants of libvirt's public headers, which its protocol files use.
 		{"VIR_UUID_BUFLEN", "const VIR_UUID_BUFLEN = 16;", "<libvirt/libvirt-host.h>"},
 		{"VIR_UUID_STRING_BUFLEN", "const VIR_UUID_STRING_BUFLEN = 37;", "<libvirt/libvirt-host.h>"},
 		{"VIR_TYPED_PARAM_INT", "const VIR_TYPED_PARAM_INT = 1;", "<libvirt/libvirt-common.h>"},

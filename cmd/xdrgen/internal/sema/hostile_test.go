@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHostile compiles texts that are made to make something quadratic, or deep. The limit is for
-// what hangs; figures are for who looks.
+// TestHostile compiles texts that could take quadratic time or deep recursion. The time limit only
+// detects a hang. The log has the times.
 func TestHostile(t *testing.T) {
 	n := 5000
 	if testing.Short() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIncludeTried: the places at which an included file was looked for are
-// named once each.
+// TestIncludeTried checks that a finding names each folder that was searched for an included file
+// once.
 func TestIncludeTried(t *testing.T) {
 	files := map[string]string{"u/u.x": "#include \"none.x\"\n"}
 	found := compileFiles(t, Options{Include: []string{"inc", "inc", "inc/../inc"}}, files, "u/u.x").Diags

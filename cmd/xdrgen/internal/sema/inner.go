@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// declareInner declares the types that are written in place within a
-// definition: under their tag, or under the name Parent_field.
+// declareInner declares the types inside a definition. Their names are their tags, or else
+// PARENT_FIELD.
 func (c *compiler) declareInner(u *unit, s *symbol) {
 	def := s.def
 	if def.Decl != nil {
@@ -52,7 +52,7 @@ func (c *compiler) declareInline(u *unit, parent, field string, t *syntax.Type) 
 			name.Name += "_"
 		}
 	} else {
-		c.report(diag.New(diag.NestedTag, name.Span, "%s %s is declared within %s", t.Body.Kind, name.Name, parent))
+		c.report(diag.New(diag.NestedTag, name.Span, "%s %s is declared inside %s", t.Body.Kind, name.Name, parent))
 	}
 	d := &ir.Decl{Kind: declKind(t.Body.Kind), Name: name.Name, Pos: name.Span, Import: u.imp, Anon: anon, Inner: true}
 	s := &symbol{name: d.Name, span: d.Pos, def: t.Body, decl: d, broken: t.Body.Broken}

@@ -6,9 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// findLists finds the structs that are linked list nodes: the last field, and
-// no other, points to the struct itself. References to them become ListOf and
-// ListHead.
+// findLists finds the structs that are linked list nodes. In a node, the last field and no other
+// field points to the struct itself. References to nodes become ListOf and ListHead.
 func findLists(u *unit) {
 	for _, d := range u.decls {
 		if d.Kind != ir.Struct {
@@ -24,11 +23,11 @@ func findLists(u *unit) {
 		switch {
 		case n == 0:
 		case n > 1:
-			d.NotList = "more than one field points to the next"
+			d.NotList = "more than one field points to the next node"
 		case pointsTo(d.Fields[last].Type) != d:
-			d.NotList = "the pointer to the next is not the last field"
+			d.NotList = "the pointer to the next node is not the last field"
 		case last == 0:
-			d.NotList = "it has no field besides the pointer to the next"
+			d.NotList = "it has no field besides the pointer to the next node"
 		default:
 			d.List = &ir.List{Elem: d.Fields[:last:last], Next: d.Fields[last]}
 		}
@@ -40,7 +39,7 @@ func findLists(u *unit) {
 	}
 }
 
-// pointsTo returns the struct that t is a pointer to, through typedefs.
+// pointsTo returns the struct that t, possibly by typedefs, is a pointer to, or nil.
 func pointsTo(t *ir.Type) *ir.Decl {
 	t = t.Underlying()
 	switch t.Kind {
@@ -52,7 +51,7 @@ func pointsTo(t *ir.Type) *ir.Decl {
 	return nil
 }
 
-// structOf returns the struct that t is, through typedefs.
+// structOf returns the struct that t, possibly by typedefs, is, or nil.
 func structOf(t *ir.Type) *ir.Decl {
 	t = t.Underlying()
 	if (t.Kind == ir.Ref || t.Kind == ir.ListHead) && t.Ref.Kind == ir.Struct {
@@ -61,7 +60,7 @@ func structOf(t *ir.Type) *ir.Decl {
 	return nil
 }
 
-// toList turns a reference to a list node into ListOf or ListHead.
+// toList changes a reference to a list node to ListOf or ListHead.
 func toList(t *ir.Type) {
 	switch t.Kind {
 	case ir.Optional:
@@ -75,7 +74,7 @@ func toList(t *ir.Type) {
 	}
 }
 
-// findBases finds what each typedef ends in, so that a chain of typedefs is followed once.
+// findBases sets Base of each typedef, so that chains of typedefs are followed only once.
 func findBases(u *unit) {
 	for _, d := range u.decls {
 		var chain []*ir.Decl

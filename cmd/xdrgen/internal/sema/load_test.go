@@ -55,7 +55,7 @@ func TestImports(t *testing.T) {
 		t.Errorf("mid comes from %+v", d.Import)
 	}
 	if d := top.Fields[1].Type.Ref; d.Import != nil {
-		t.Error("uint32 is not the unit's own")
+		t.Error("uint32 is not the one that the unit declares")
 	}
 	if len(u.Files) != 2 || u.Files[0].Name != "top.x" || u.Files[1].Name != "other.x" || len(u.Files[0].SHA256) != 64 {
 		t.Errorf("files %+v", u.Files)
@@ -88,8 +88,7 @@ func TestIncludeDepth(t *testing.T) {
 	}
 }
 
-// TestIncludeDepthLimit holds the limit to the file: as many files below the first as it
-// says, and not one more.
+// TestIncludeDepthLimit includes as many files below the first as maxInclude allows, and one more.
 func TestIncludeDepthLimit(t *testing.T) {
 	for below, want := range map[int][]string{maxInclude: nil, maxInclude + 1: {"include-too-deep"}} {
 		files := map[string]string{}
@@ -136,18 +135,18 @@ func TestOriginMap(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	if _, err := Compile(Options{Files: []string{filepath.Join(t.TempDir(), "none.x")}}); err == nil {
-		t.Error("no error for a missing file")
+		t.Error("found no error for a missing file")
 	}
 	if _, err := Compile(Options{}); err == nil {
-		t.Error("no error for no files")
+		t.Error("found no error for an empty list of files")
 	}
 	dir := write(t, map[string]string{"u.x": "const A = 1;\n"})
 	file := filepath.Join(dir, "u.x")
 	if _, err := Compile(Options{Files: []string{file}, BindFile: filepath.Join(dir, "none.bind")}); err == nil {
-		t.Error("no error for a missing sidecar")
+		t.Error("found no error for a missing sidecar")
 	}
 	if _, err := Compile(Options{Files: []string{file, file}}); err == nil {
-		t.Error("no error for a file given twice")
+		t.Error("found no error for a file that is given twice")
 	}
 }
 
@@ -202,7 +201,7 @@ ddp P.V.DO_LIST result name
 	}
 }
 
-// TestBindBad holds the messages about names of the sidecar that lead nowhere.
+// TestBindBad checks the messages about names of the sidecar that do not exist.
 func TestBindBad(t *testing.T) {
 	const text = `
 struct a { int n; opaque data<>; };
@@ -210,14 +209,14 @@ typedef opaque raw<>;
 program P { version V { raw f(a) = 1; void g(int, a) = 2; } = 1; } = 300000;
 `
 	for _, c := range []struct{ line, rule, message string }{
-		{"ddp Q.V.f args data", "bind-unknown-name", "no program Q"},
+		{"ddp Q.V.f args data", "bind-unknown-name", "found no program Q"},
 		{"ddp P.W.f args data", "bind-unknown-name", "program P has no version W"},
 		{"ddp P.V.h args data", "bind-unknown-name", "version V has no procedure h"},
 		{"ddp P.V.g result data", "bind-path", "void"},
-		{"ddp P.V.g args data", "bind-path", "begin the path with arg1, arg2"},
+		{"ddp P.V.g args data", "bind-path", "begin the path with one of arg1, arg2"},
 		{"ddp P.V.f args data.more", "bind-path", "data has no fields: opaque"},
 		{"ddp P.V.f args n", "bind-path", "field n of a is int"},
-		{"code property NONE void", "bind-unknown-name", "no constant NONE"},
+		{"code property NONE void", "bind-unknown-name", "found no constant NONE"},
 		{"open a", "bind-unknown-name", "no enum a"},
 		{"prefix zz", "bind-unknown-name", "begins with zz"},
 	} {
@@ -226,13 +225,13 @@ program P { version V { raw f(a) = 1; void g(int, a) = 2; } = 1; } = 300000;
 			t.Errorf("%s: %v %+v", c.line, rules(r), r.Diags)
 		}
 		if r.Unit != nil || !diag.HasErrors(r.Diags) {
-			t.Errorf("%s: a unit in spite of errors", c.line)
+			t.Errorf("%s: found a unit, expected none because of errors", c.line)
 		}
 	}
 }
 
-// TestMissingParts holds that names are not blamed where what may declare them
-// could not be read: one fault, one finding.
+// TestMissingParts checks that undeclared names are not reported if a file that may declare them
+// could not be read. One fault gives one finding.
 func TestMissingParts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// everyForm has each construct of the language, and most of the ways in which
-// documents depart from it.
+// everyForm has each construct of the language, and most of the forms in which documents differ
+// from it.
 const everyForm = `#define LIMIT 7
 const A = 1; const B = A; const int C 3;
 enum kind { ONE = 1, TWO = A, THREE };
@@ -20,9 +20,8 @@ union v switch (bool ok) { case TRUE: union switch (int d) { case -1: void; } w;
 program P { version V { void NULLP(void) = 0; s F(int, u *) = 1; } = 1; } = 0x20000000;
 `
 
-// TestMissing compiles everyForm with each word and sign, and each two beside
-// each other, left out, doubled or exchanged: nothing panics, and what is wrong
-// has a place.
+// TestMissing compiles everyForm with each token, and each pair of tokens, removed, doubled or
+// exchanged. Compile must not panic, and each finding must have a place.
 func TestMissing(t *testing.T) {
 	var pieces []string
 	end := 0
@@ -63,6 +62,6 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	if len(pieces) < 200 {
-		t.Errorf("only %d words and signs", len(pieces))
+		t.Errorf("only %d tokens", len(pieces))
 	}
 }

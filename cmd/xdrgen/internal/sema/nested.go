@@ -5,12 +5,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// maxNested limits how deep arrays and optional data nest by typedefs alone, as braces are limited: generated code
-// writes each level out wherever such a type is used.
+// maxNested limits the depth of arrays and optional data that are nested by typedefs alone.
+// Generated code has each level in every place that uses such a type.
 const maxNested = 32
 
-// checkNested reports the typedefs with which the nesting of arrays and optional data exceeds maxNested. A struct or
-// union begins anew, since it has code of its own.
+// checkNested reports the typedefs at which the nesting of arrays and optional data exceeds
+// maxNested. At a struct or union the count starts again, since it has code of its own.
 func (c *compiler) checkNested(u *unit) {
 	depths := map[*ir.Decl]int{}
 	var depth func(d *ir.Decl) int
@@ -18,7 +18,7 @@ func (c *compiler) checkNested(u *unit) {
 		if n, ok := depths[d]; ok {
 			return n
 		}
-		depths[d] = 0 // in a circle of typedefs, which is reported elsewhere
+		depths[d] = 0 // for a circle of typedefs, which checkCycles reports
 		n, t := 0, d.Type
 		for t != nil && (t.Kind == ir.FixedArray || t.Kind == ir.Array || t.Kind == ir.Optional) {
 			n, t = n+1, t.Elem
@@ -27,7 +27,7 @@ func (c *compiler) checkNested(u *unit) {
 			under := depth(t.Ref)
 			if n += under; n > maxNested && under <= maxNested && d.Import == u.imp {
 				c.report(diag.New(diag.TooDeep, d.Pos, "typedef %s nests arrays and optional data more than %d deep", d.Name, maxNested).
-					With(t.Ref.Pos, "built on this one"))
+					With(t.Ref.Pos, "it is based on this one"))
 			}
 		}
 		depths[d] = n

@@ -7,16 +7,16 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// rpcNumber is a program, version or procedure, whose name C knows as a constant:
-// rpcgen makes a #define of each.
+// rpcNumber is a program, version or procedure. In C its name is a constant, because rpcgen writes
+// a #define for it.
 type rpcNumber struct {
 	what  string // "procedure", "version" or "program"
 	at    source.Span
 	value syntax.Value
 }
 
-// rpcNumbers returns the programs, versions and procedures of the unit by their names.
-// Those of several versions often share one.
+// rpcNumbers returns the programs, versions and procedures of the unit by name. Procedures of
+// several versions often have the same name.
 func (u *unit) rpcNumbers() map[string][]rpcNumber {
 	out := map[string][]rpcNumber{}
 	add := func(what string, name syntax.Ident, value syntax.Value) {
@@ -39,8 +39,8 @@ func (u *unit) rpcNumbers() map[string][]rpcNumber {
 	return out
 }
 
-// numbered returns what has a name among the programs, versions and procedures that u can
-// see, and the unit that declares it.
+// numbered returns the programs, versions and procedures with a name that u or one of its imports
+// declares, and the unit that declares them.
 func (u *unit) numbered(name string) (*unit, []rpcNumber) {
 	for _, i := range append([]*unit{u}, u.imports...) {
 		if n := i.numbers[name]; len(n) > 0 {
@@ -50,9 +50,9 @@ func (u *unit) numbered(name string) (*unit, []rpcNumber) {
 	return nil, nil
 }
 
-// evalNumber computes the constant that the name of a program, version or procedure
-// stands for. RFC 4506 §6.4 (2) has no such constants, so it warns of it once a name;
-// where several have the name, they must have one number.
+// evalNumber computes the value of the name of a program, version or procedure that is used as a
+// constant. RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If
+// several have the name, all must have the same number.
 func (c *compiler) evalNumber(u *unit, v syntax.Value) (constant, bool) {
 	owner, all := u.numbered(v.Text)
 	first := all[0]

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNumbersAsConstants reads the names of programs, versions and procedures as C does,
-// with a warning, those of an included unit too.
+// TestNumbersAsConstants uses the names of programs, versions and procedures as constants, as in C,
+// also those of an included unit. Each gives a warning.
 func TestNumbersAsConstants(t *testing.T) {
 	const base = "program P { version V1 { void NONE(void) = 0; void GET(void) = 1; } = 1;" +
 		" version V2 { void NONE(void) = 0; void GET(void) = 2; } = 2; } = 99;\n"
@@ -42,12 +42,12 @@ func TestNumbersAsConstants(t *testing.T) {
 		}
 	}
 	if r := compileFiles(t, Options{}, map[string]string{"u/u.x": base + "const X = P; const Y = P;"}, "u/u.x"); len(r.Diags) != 1 {
-		t.Errorf("%d findings, expected one a name", len(r.Diags))
+		t.Errorf("found %d findings, expected one for each name", len(r.Diags))
 	}
 }
 
-// TestLanguageNames tells constants and an enum that say what the language says from those
-// that say something else.
+// TestLanguageNames declares names of the language, with the values of the language and with
+// others.
 func TestLanguageNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"const TRUE = 1;":                      "declared-by-language",

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOutside holds where names come from that the files do not declare, and
-// what is said about it.
+// TestOutside checks the declarations of names that the files do not declare, and the findings
+// about them.
 func TestOutside(t *testing.T) {
 	given := func(name, xdr string) Options { return Options{Types: []Given{{name, xdr}}} }
 	tests := []struct {
@@ -70,20 +70,20 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestPreludeCompiles holds that each entry of the prelude declares its name.
+// TestPreludeCompiles checks that each entry of the prelude declares its name.
 func TestPreludeCompiles(t *testing.T) {
 	seen := map[string]bool{}
 	for _, g := range prelude() {
 		u := compileOK(t, g.xdr)
 		find(t, u, g.name)
 		if seen[g.name] || g.from == "" || len(u.Decls) != 1 {
-			t.Errorf("%s: twice, of unknown source, or more than one declaration", g.name)
+			t.Errorf("%s: found it twice, without a source, or with more than one declaration", g.name)
 		}
 		seen[g.name] = true
 	}
 }
 
-// TestGivenValues holds what the names from elsewhere mean.
+// TestGivenValues checks the values and types of names that C lines and the prelude declare.
 func TestGivenValues(t *testing.T) {
 	u := compileOK(t, "%#define A 1024\n%#define B A+1\n#define C ((B & ~1) | 0x10u)\nstruct a { opaque x[B]; opaque y[C]; netobj z; };")
 	a := find(t, u, "a")
@@ -95,7 +95,7 @@ func TestGivenValues(t *testing.T) {
 	}
 }
 
-// TestPackageName holds the rule of the Makefile for the names of packages.
+// TestPackageName checks packageName against the rule of the Makefile.
 func TestPackageName(t *testing.T) {
 	for folder, want := range map[string]string{"rpcrdma2": "rpcrdma2", "low-level": "lowlevel", "NFS_v4.1": "nfsv41", "größe": "gre"} {
 		if got := packageName(folder); got != want {

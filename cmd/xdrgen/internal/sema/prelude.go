@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// primitive returns the type that words of the language (RFC 4506 §4) or of C
-// stand for. C words are those that real files use undeclared; each is as wide
-// on the wire as rpcgen makes it, so char, short and long take 4 bytes.
+// primitive returns the type that keywords of XDR (RFC 4506 §4) or names of C types stand for.
+// The C types are those that real files use without declaring them. Their wire forms are those
+// of rpcgen: char, short and long take 4 bytes.
 func primitive(words string) (kind ir.Kind, plain string, ok bool) {
 	switch words {
 	case "int":
@@ -44,9 +44,9 @@ func primitive(words string) (kind ir.Kind, plain string, ok bool) {
 	return 0, "", false
 }
 
-// narrow returns the name if it is that of a C type of fewer than 32 bits. Such a value
-// takes 4 bytes on the wire, and all its bits are kept: C truncates it, and for char on
-// some machines extends the sign of what others send without.
+// narrow returns the name if it is a C type of fewer than 32 bits, else "". A value of such a type
+// takes 4 bytes on the wire, and generated Go keeps all of them. C truncates the value, and on
+// some machines char is signed.
 func narrow(words string) string {
 	for _, w := range []string{"char", "short", "int8", "int16"} {
 		if strings.Contains(words, w) {

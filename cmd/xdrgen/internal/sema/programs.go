@@ -10,11 +10,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// resolvePrograms resolves RFC 5531 programs: numbers of 32 bits without sign,
-// unique where RFC 5531 §12.3 wants them to be. A program may be written in parts, with
-// versions of their own.
+// resolvePrograms resolves programs. Their numbers have 32 bits, unsigned, and must be unique
+// where RFC 5531 §12.3 requires it. Several program definitions may have the same number if
+// their versions differ.
 func (c *compiler) resolvePrograms(u *unit) {
-	parts := map[uint32][]*symbol{} // by their program's number
+	parts := map[uint32][]*symbol{} // programs by number
 	for _, s := range append([]*symbol(nil), u.syms...) {
 		if s.member != nil || s.decl.Kind != ir.Program {
 			continue
@@ -37,13 +37,13 @@ func (c *compiler) resolvePrograms(u *unit) {
 	}
 }
 
-// sharedVersion reports a version that two programs of one number both have (RFC 5531
-// §12.3): a call could not be told to be for one of them.
+// sharedVersion reports a version that two programs with the same number both have (RFC 5531
+// §12.3). A Call of that version would match both.
 func (c *compiler) sharedVersion(old, s *symbol) {
 	for _, v := range s.decl.Program.Versions {
 		for _, o := range old.decl.Program.Versions {
 			if v.Number == o.Number {
-				c.report(diag.New(diag.DuplicateProgram, v.Pos, "programs %s and %s have the number %d, and both a version %d",
+				c.report(diag.New(diag.DuplicateProgram, v.Pos, "programs %s and %s both have the number %d and a version %d",
 					old.name, s.name, s.decl.Program.Number, v.Number).With(o.Pos, "the first is here"))
 				return
 			}
@@ -102,7 +102,7 @@ func (c *compiler) procs(u *unit, v *syntax.Version, ver *ir.Version) {
 	}
 }
 
-// procType resolves an argument or result.
+// procType resolves the type of an argument or result.
 func (c *compiler) procType(u *unit, d *syntax.Decl, proc string) *ir.Type {
 	if d.Type.Kind == syntax.Void {
 		c.report(diag.New(diag.BadVoid, d.Span, "void with a name, a * or further arguments"))
@@ -110,7 +110,7 @@ func (c *compiler) procType(u *unit, d *syntax.Decl, proc string) *ir.Type {
 	}
 	if d.Type.Kind == syntax.String && d.Shape == syntax.Plain && !d.Star {
 		c.report(diag.New(diag.BareString, d.Span, "string without bounds in procedure %s", proc).
-			Helpf("declare it, typedef string some_name<>; and use that name"))
+			Helpf("write typedef string some_name<>; and use that name"))
 		return &ir.Type{Kind: ir.String, Max: math.MaxUint32, Pos: d.Span}
 	}
 	if d.Star {

@@ -5,9 +5,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// checkRedeclared refuses names that an imported unit declares too. A typedef
-// of the same type is tolerated, the unit's own one is used: many files begin
-// with "typedef unsigned int uint32;".
+// checkRedeclared reports names that an imported unit declares too. A typedef of the same type is
+// accepted, and the unit's own is used, since many files begin with "typedef unsigned int
+// uint32;".
 func (c *compiler) checkRedeclared(u *unit) {
 	for _, s := range u.syms {
 		for _, i := range u.imports {
@@ -15,7 +15,7 @@ func (c *compiler) checkRedeclared(u *unit) {
 			if other == nil || s.decl.Anon || sameTypedef(s, other) {
 				continue
 			}
-			c.report(diag.New(diag.DuplicateName, s.span, "%s is declared by unit %s already", s.name, i.name).With(other.span, "declared here"))
+			c.report(diag.New(diag.DuplicateName, s.span, "%s is already declared by unit %s", s.name, i.name).With(other.span, "declared here"))
 			break
 		}
 	}

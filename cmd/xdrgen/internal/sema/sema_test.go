@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// write puts files into a temporary folder and returns it.
+// write writes files to a temporary folder and returns the folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,8 +28,8 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// compileFiles writes files into a folder, which is searched for units too, and
-// compiles those that are named.
+// compileFiles writes files to a folder and compiles some of them. The folder is also searched for
+// units.
 func compileFiles(t *testing.T, o Options, files map[string]string, names ...string) *Result {
 	t.Helper()
 	dir := write(t, files)
@@ -44,7 +44,7 @@ func compileFiles(t *testing.T, o Options, files map[string]string, names ...str
 	return r
 }
 
-// compileOK compiles one text that has no errors.
+// compileOK compiles a text that must have no errors.
 func compileOK(t *testing.T, text string) *ir.Unit {
 	t.Helper()
 	r := compileFiles(t, Options{}, map[string]string{"u/u.x": text}, "u/u.x")
@@ -69,7 +69,7 @@ func find(t *testing.T, u *ir.Unit, name string) *ir.Decl {
 			return d
 		}
 	}
-	t.Fatalf("no declaration %s", name)
+	t.Fatalf("found no declaration %s", name)
 	return nil
 }
 

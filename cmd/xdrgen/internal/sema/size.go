@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// findRecursion marks the declarations that can be reached from themselves
-// other than along a linked list (Tarjan's strongly connected components). It returns
-// them, those that a declaration refers to before it where that is possible.
+// findRecursion sets Recursive of the declarations that contain themselves other than as a linked
+// list, by Tarjan's algorithm for strongly connected components. It returns these declarations.
+// Where possible, a declaration comes after those that it refers to.
 func findRecursion(u *unit) []*ir.Decl {
 	t := tarjan{unit: u, index: map[*ir.Decl]int{}, low: map[*ir.Decl]int{}, on: map[*ir.Decl]bool{}}
 	for _, d := range u.decls {
@@ -32,7 +32,7 @@ type tarjan struct {
 	low   map[*ir.Decl]int
 	on    map[*ir.Decl]bool
 	stack []*ir.Decl
-	order []*ir.Decl // those that were visited to the end
+	order []*ir.Decl // completed declarations
 }
 
 func (t *tarjan) visit(d *ir.Decl) {
@@ -68,8 +68,8 @@ func (t *tarjan) visit(d *ir.Decl) {
 	}
 }
 
-// refs calls visit with each declaration that d refers to, but for the pointer
-// of a list node to the next.
+// refs calls visit with each declaration that d refers to. It skips the pointer of a list node to
+// the next node.
 func refs(d *ir.Decl, visit func(*ir.Decl)) {
 	fields := d
 	if d.List != nil {
@@ -82,10 +82,9 @@ func refs(d *ir.Decl, visit func(*ir.Decl)) {
 	}
 }
 
-// sizeUnit computes the wire sizes of all declarations of a unit. The smallest value of
-// a recursive one is found by rounds: each knows the values of one way more, and the last
-// finds no smaller one. They go through the declarations forward and backward in turn,
-// so that a chain takes a few rounds whichever way it leads.
+// sizeUnit computes the wire sizes of all declarations of a unit. The smallest sizes of recursive
+// declarations are found in rounds, until a round finds no smaller size. Rounds go through the
+// declarations forward and backward in turn, so that a chain takes few rounds in any direction.
 func sizeUnit(u *unit, recursive []*ir.Decl) {
 	for _, d := range recursive {
 		d.Size = ir.Size{Min: maxSize, Unbounded: true}
@@ -136,18 +135,18 @@ type sizer struct {
 	done map[*ir.Decl]bool
 }
 
-// decl returns the size of a value of d: of a list node, of the list that
-// begins with it.
+// decl returns the size of a value of d. For a list node, it is the size of the list that begins
+// with it.
 func (s *sizer) decl(d *ir.Decl) ir.Size {
 	if d.Recursive || s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
 		return d.Size
 	}
-	s.done[d] = true // of list nodes: a node refers to itself behind a presence word
+	s.done[d] = true // before content, since a list node refers to itself
 	d.Size = s.content(d)
 	return d.Size
 }
 
-// content returns the size of what d is made of.
+// content returns the size of the contents of d.
 func (s *sizer) content(d *ir.Decl) ir.Size {
 	switch d.Kind {
 	case ir.Enum:
@@ -232,6 +231,5 @@ func (s *sizer) compute(t *ir.Type) ir.Size {
 	return s.decl(t.Ref)
 }
 
-// recursive reports whether t is a type that contains itself, the size of which may
-// not be known yet; but it has no end.
+// recursive reports whether t contains itself. Its size may not be known yet, but has no limit.
 func recursive(t *ir.Type) bool { return t.Ref != nil && t.Ref.Recursive }

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// undefinedType reports a name that no declaration makes a type, once.
+// undefinedType reports an undeclared type, once for each name.
 func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 	if u.missing[t.Name] || u.partial {
 		return
@@ -27,7 +27,7 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 	c.report(c.suggest(u, d, t.Name, fits, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }
 
-// undefinedConst reports a name that no declaration makes a constant, once.
+// undefinedConst reports an undeclared constant, once for each name.
 func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	if u.missing[v.Text] || u.partial {
 		return
@@ -38,7 +38,7 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	c.report(c.suggest(u, d, v.Text, fits, "TRUE", "FALSE"))
 }
 
-// usedTimes says how often an undefined name is used, which is reported once.
+// usedTimes adds a note with the number of further uses of an undeclared name.
 func usedTimes(u *unit, d diag.Diagnostic, name string) diag.Diagnostic {
 	switch n := u.uses[name] - 1; {
 	case n == 1:
@@ -87,8 +87,8 @@ func isLetterOrDigit(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// ways adds the three ways to give what is declared elsewhere: a file, a flag,
-// the sidecar; and which C header the file may have meant.
+// ways adds notes with the three ways to declare a name outside the file: another file, a flag
+// and the sidecar. It also notes the C headers that may declare the name.
 func (c *compiler) ways(u *unit, d diag.Diagnostic, name string) diag.Diagnostic {
 	var headers []string
 	for _, f := range u.files {
@@ -105,16 +105,16 @@ func (c *compiler) ways(u *unit, d diag.Diagnostic, name string) diag.Diagnostic
 	if d.Rule == diag.UndefinedType {
 		flag, line = "-type '"+name+"=XDRTYPE', such as -type '"+name+"=opaque<>'", "type "+name+" XDRTYPE"
 		if short, long, ok := systemType(name); ok {
-			flag = "-type '" + name + "=" + short + "', or -type '" + name + "=" + long + "' where it has 8 bytes: systems differ"
+			flag = "-type '" + name + "=" + short + "', or -type '" + name + "=" + long + "' if it has 8 bytes: systems differ"
 		}
 	}
 	d = d.Note("if another file declares it: #include \"FILE.x\" in this one, or the flag -import FILE.x")
 	d = d.Note("if none does: the flag %s", flag)
-	return d.Note("or, for good: the line %s in the sidecar %s", diag.Quote(line), u.sidecar(d.Span.File))
+	return d.Note("or permanently: the line %s in the sidecar %s", diag.Quote(line), u.sidecar(d.Span.File))
 }
 
-// systemType returns the types that a type of C with a size of the system's
-// choice can have on the wire.
+// systemType returns the two XDR types that a C type can stand for whose size depends on the
+// system.
 func systemType(name string) (short, long string, ok bool) {
 	switch name {
 	case "time_t", "off_t", "ssize_t", "daddr_t", "blkcnt_t", "clock_t", "suseconds_t", "ptrdiff_t", "intptr_t":
@@ -125,7 +125,7 @@ func systemType(name string) (short, long string, ok bool) {
 	return "", "", false
 }
 
-// sidecar returns the name of the unit's sidecar, there or not.
+// sidecar returns the name of the unit's sidecar, which may not exist.
 func (u *unit) sidecar(f *source.File) string {
 	switch {
 	case u.bind != nil && u.bind.File != "":
@@ -145,8 +145,7 @@ func (c *compiler) maySuggest() bool {
 	return c.suggested <= maxSuggest && !c.o.Plain
 }
 
-// suggest adds what may be meant: the file to include, or a name that is
-// spelled nearly so.
+// suggest adds help to a finding: the file to include, or the most similar name.
 func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*symbol) bool, names ...string) diag.Diagnostic {
 	if !c.maySuggest() {
 		return d
@@ -171,8 +170,7 @@ func (c *compiler) suggest(u *unit, d diag.Diagnostic, name string, fits func(*s
 	return c.ways(u, d, name)
 }
 
-// nearest returns the name that is meant: the same one in other letters, or one
-// that is spelled nearly so.
+// nearest returns the name that differs only in case, or the most similar one.
 func nearest(name string, names []string) (string, bool) {
 	for _, n := range names {
 		if strings.EqualFold(n, name) {
@@ -182,7 +180,7 @@ func nearest(name string, names []string) (string, bool) {
 	return diag.Nearest(name, names)
 }
 
-// visible returns all symbols that the unit can use.
+// visible returns all symbols of the unit and its imports.
 func (u *unit) visible() []*symbol {
 	out := append([]*symbol(nil), u.syms...)
 	for _, i := range u.imports {
@@ -191,8 +189,8 @@ func (u *unit) visible() []*symbol {
 	return out
 }
 
-// declaredBeside looks for a name in the files of the unit's folder that are
-// no part of it yet.
+// declaredBeside returns the file of the unit's folder that declares a name and is not part of
+// the unit, or "".
 func (c *compiler) declaredBeside(u *unit, name string) string {
 	files, err := c.readDir(u.dir)
 	if err != nil {
@@ -207,8 +205,7 @@ func (c *compiler) declaredBeside(u *unit, name string) string {
 	return ""
 }
 
-// declaredElsewhere looks for a name in the units of the -I folders that are
-// not imported; it returns "unit/file.x".
+// declaredElsewhere returns the file "unit/file.x" in the -I folders that declares a name, or "".
 func (c *compiler) declaredElsewhere(u *unit, name string) string {
 	for _, root := range c.o.Include {
 		units, err := c.readDir(root)
@@ -234,10 +231,10 @@ func (c *compiler) declaredElsewhere(u *unit, name string) string {
 	return ""
 }
 
-// maxOther is the largest file that is read for a suggestion only.
+// maxOther is the size of the largest file that is read only for a suggestion.
 const maxOther = 1 << 20
 
-// declares reports whether a file declares a name, whatever else it holds.
+// declares reports whether a file declares a name. It ignores faults of the file.
 func (c *compiler) declares(file, name string) bool {
 	names := c.others[file]
 	if names == nil {

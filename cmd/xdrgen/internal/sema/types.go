@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// resolveTypes fills in structs, unions and typedefs. Types written in place
-// become declarations of their own, which stand before the one they are in.
+// resolveTypes resolves structs, unions and typedefs. Types that are declared inside another
+// declaration become declarations of their own, before that one.
 func (c *compiler) resolveTypes(u *unit) {
 	old := u.decls
 	u.decls = nil
@@ -28,7 +28,7 @@ func (c *compiler) resolveTypes(u *unit) {
 	}
 }
 
-// fill resolves what one definition holds.
+// fill resolves the contents of a definition.
 func (c *compiler) fill(u *unit, s *symbol) {
 	d := s.decl
 	switch s.def.Kind {
@@ -48,7 +48,7 @@ func (c *compiler) fill(u *unit, s *symbol) {
 		seen := map[string]source.Span{}
 		for _, f := range s.def.Fields {
 			if f.Type.Kind == syntax.Void && !f.Star && f.Name.Name == "" && f.Shape == syntax.Plain {
-				continue // RFC 4506 §6.3 allows it; it takes no place
+				continue // RFC 4506 §6.3 allows it; it has no wire form
 			}
 			if field := c.field(u, f, "struct "+s.name, seen); field != nil {
 				d.Fields = append(d.Fields, field)
@@ -59,10 +59,10 @@ func (c *compiler) fill(u *unit, s *symbol) {
 	}
 }
 
-// field resolves a declaration that is a field; nil where it is none.
+// field resolves a declaration as a field. It returns nil if the declaration is not a field.
 func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]source.Span) *ir.Field {
 	if f.Type.Kind == syntax.Void {
-		d := diag.New(diag.BadVoid, f.Type.Span, "void is no field of %s", where)
+		d := diag.New(diag.BadVoid, f.Type.Span, "void cannot be a field of %s", where)
 		if f.Star {
 			d = d.Helpf("XDR sends what a pointer points to: write its type, or opaque %s<> for bytes", f.Name.Name)
 		}
@@ -70,7 +70,7 @@ func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]
 		return nil
 	}
 	if f.Name.Name == "" && f.Type.Kind == syntax.Inline && (f.Type.Body.Name.Name != "" || c.unclosedIn(f.Span)) {
-		c.typ(u, f.Type) // a type that is declared here, as in C; or a field that lacks its end
+		c.typ(u, f.Type) // a type that is declared here, as in C, or a field without its end
 		return nil
 	}
 	if f.Name.Name == "" {
@@ -85,7 +85,7 @@ func (c *compiler) field(u *unit, f *syntax.Decl, where string, seen map[string]
 	return &ir.Field{Name: f.Name.Name, Pos: f.Name.Span, Doc: f.Doc, Tail: f.Tail, Type: c.declType(u, f)}
 }
 
-// unclosedIn reports whether a brace within a span was found to be open.
+// unclosedIn reports whether an unclosed brace was found within a span.
 func (c *compiler) unclosedIn(at source.Span) bool {
 	for _, d := range c.diags {
 		if d.Rule == diag.UnclosedBrace && d.Span.File == at.File && d.Span.Start >= at.Start && d.Span.Start <= at.End {
@@ -95,8 +95,8 @@ func (c *compiler) unclosedIn(at source.Span) bool {
 	return false
 }
 
-// pointerHelp says what to write for a declaration with a * and bounds, in which
-// C has an array of pointers and XDR has nothing.
+// pointerHelp returns the help for a declaration with a * and bounds. In C it is an array of
+// pointers. XDR does not have it.
 func pointerHelp(d *syntax.Decl) string {
 	bounds := source.Span{File: d.Span.File, Start: d.Name.Span.End, End: d.Span.End}.Text()
 	name, item := d.Name.Name, d.Type.Name
@@ -110,8 +110,8 @@ func pointerHelp(d *syntax.Decl) string {
 	return fmt.Sprintf("an array: %s %s%s; an array of items that may be absent each: typedef %[1]s *%[2]s_item; and %[2]s_item %[2]s%[3]s; %[4]s", item, name, bounds, whole)
 }
 
-// declType resolves the type that a declaration gives its name; nil where it
-// has a fault, which is then reported.
+// declType resolves the type of a declaration. If it has a fault, declType reports the fault and
+// returns nil.
 func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	t := &ir.Type{Pos: d.Span}
 	if d.Star && (d.Shape != syntax.Plain || d.Type.Kind == syntax.Opaque || d.Type.Kind == syntax.String) {
@@ -120,7 +120,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 	}
 	if !c.bound(u, d, t) {
 		if d.Type.Kind != syntax.Opaque && d.Type.Kind != syntax.String {
-			c.typ(u, d.Type) // for what is wrong with the type as well
+			c.typ(u, d.Type) // reports the faults of the type as well
 		}
 		return nil
 	}
@@ -168,7 +168,7 @@ func (c *compiler) declType(u *unit, d *syntax.Decl) *ir.Type {
 func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
 	if d.Bound == nil {
 		t.Max = math.MaxUint32
-		return d.Shape != syntax.Fixed // without a length: reported where it was read
+		return d.Shape != syntax.Fixed // a missing length was reported by the parser
 	}
 	k, ok := c.uint32Value(u, *d.Bound, diag.BadBound, "bound")
 	if !ok {
@@ -185,13 +185,13 @@ func (c *compiler) bound(u *unit, d *syntax.Decl, t *ir.Type) bool {
 	return true
 }
 
-// typ resolves a type as written.
+// typ resolves a type without its bounds.
 func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 	switch t.Kind {
 	case syntax.Prim:
 		kind, plain, ok := primitive(t.Name)
 		if !ok {
-			c.report(diag.New(diag.SyntaxError, t.Span, "%s is no type", diag.Quote(t.Name)))
+			c.report(diag.New(diag.SyntaxError, t.Span, "%s is not a type", diag.Quote(t.Name)))
 			return nil
 		}
 		switch {
@@ -209,11 +209,11 @@ func (c *compiler) typ(u *unit, t *syntax.Type) *ir.Type {
 	return nil
 }
 
-// cName warns of a C name, once per name.
+// cName warns of the name of a C type, once for each name.
 func (c *compiler) cName(u *unit, t *syntax.Type, plain string) {
 	if !u.warned[t.Name] || c.o.Every {
 		u.warned[t.Name] = true
-		d := diag.New(diag.CTypeName, t.Span, "%s is a name of C, read as %s", t.Name, plain).Helpf("write %s", plain).Replace(t.Span, plain)
+		d := diag.New(diag.CTypeName, t.Span, "%s is a C type, read as %s", t.Name, plain).Helpf("write %s", plain).Replace(t.Span, plain)
 		if t.Kind == syntax.Named {
 			d = d.Helpf("write %s, or declare it: typedef %s %s;", plain, plain, t.Name)
 		}
@@ -247,12 +247,12 @@ func (c *compiler) named(u *unit, t *syntax.Type) *ir.Type {
 	return &ir.Type{Kind: ir.Ref, Ref: s.decl, Pos: t.Span}
 }
 
-// inline resolves a type that is written in place, which declareInner has
-// declared.
+// inline resolves a type that is declared inside another declaration. declareInner has entered
+// its name.
 func (c *compiler) inline(u *unit, t *syntax.Type) *ir.Type {
 	s := u.inner[t.Body]
 	if s == nil {
-		return nil // its name was taken, which is reported
+		return nil // its name was taken, which was reported
 	}
 	c.fill(u, s)
 	u.decls = append(u.decls, s.decl)

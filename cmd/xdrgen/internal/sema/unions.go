@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// fillUnion resolves discriminant and arms. What needs all typedefs resolved,
-// the case values, is left to checkUnions.
+// fillUnion resolves the discriminant and the arms. Case values need all typedefs, so checkUnions
+// resolves them later.
 func (c *compiler) fillUnion(u *unit, s *symbol) {
 	d := s.decl
 	where := "union " + s.name
@@ -57,7 +57,7 @@ func (c *compiler) defaultPlace(s *symbol) {
 		if len(a.Default) == 0 {
 			continue
 		}
-		d := diag.New(diag.DefaultPlace, a.Default[0], "default of union %s stands before a case", s.name)
+		d := diag.New(diag.DefaultPlace, a.Default[0], "default of union %s is before a case", s.name)
 		switch {
 		case len(arms) == 1 && len(a.Labels) == 0:
 			d.Message = "union " + s.name + " has a default and no case"
@@ -69,11 +69,11 @@ func (c *compiler) defaultPlace(s *symbol) {
 	}
 }
 
-// armField resolves the one declaration of an arm (RFC 4506 §4.15).
+// armField resolves the declaration of an arm, which has only one (RFC 4506 §4.15).
 func (c *compiler) armField(u *unit, s *symbol, a *syntax.Arm, seen map[string]source.Span) *ir.Field {
 	if len(a.Decls) == 0 {
 		if !s.broken {
-			c.report(diag.New(diag.ArmWithNone, a.Span, "arm %s of union %s declares nothing", label(a), s.name))
+			c.report(diag.New(diag.ArmWithNone, a.Span, "arm %s of union %s has no declaration", label(a), s.name))
 		}
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 			}
 			key := signed(l.Value)
 			if at, dup := cases[key]; dup {
-				c.report(diag.New(diag.DuplicateCase, v.Span, "case %s (%s) of union %s is there twice", v.Text, show(l.Value), s.name).With(at, "the first is here"))
+				c.report(diag.New(diag.DuplicateCase, v.Span, "case %s (%s) of union %s occurs twice", v.Text, show(l.Value), s.name).With(at, "the first is here"))
 				continue
 			}
 			cases[key] = v.Span
@@ -152,8 +152,7 @@ func (c *compiler) checkUnion(u *unit, s *symbol) {
 	}
 }
 
-// caseLabel resolves one case value, which must be one that the discriminant
-// can have (RFC 4506 §6.4 (5)).
+// caseLabel resolves a case value. It must be a value of the discriminant (RFC 4506 §6.4 (5)).
 func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
 	if enum != nil && v.Name && u.lookup(v.Text) == nil {
 		_, numbers := u.numbered(v.Text)
@@ -180,7 +179,7 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 	case enum != nil:
 		m := members.with(k.Value)
 		if m == nil && !u.brokenEnum(enum) {
-			at := c.notMember(diag.New(diag.CaseNotInEnum, v.Span, "case %s is no member of enum %s", v.Text, enum.Name), v.Text, enum)
+			at := c.notMember(diag.New(diag.CaseNotInEnum, v.Span, "case %s is not a member of enum %s", v.Text, enum.Name), v.Text, enum)
 			c.report(at)
 			return l, false
 		}
@@ -194,7 +193,7 @@ func (c *compiler) caseLabel(u *unit, s *symbol, v syntax.Value, kind ir.Kind, e
 		low, high = 0, math.MaxUint32
 	}
 	if n := signed(k.Value); n < low || n > high || k.Abs > math.MaxUint32 {
-		c.report(diag.New(diag.CaseRange, v.Span, "case %s (%s) is no value of discriminant %s: it takes %d to %d", v.Text, show(k.Value), s.decl.Disc.Name, low, high))
+		c.report(diag.New(diag.CaseRange, v.Span, "case %s (%s) is not a value of discriminant %s, which takes %d to %d", v.Text, show(k.Value), s.decl.Disc.Name, low, high))
 		return l, false
 	}
 	return l, true
@@ -219,17 +218,16 @@ func (c *compiler) notMember(d diag.Diagnostic, name string, enum *ir.Decl) diag
 	return d
 }
 
-// brokenEnum reports whether an enum was found faulty, so that its values are
-// not all known.
+// brokenEnum reports whether an enum has faults. Then some of its values may be missing.
 func (u *unit) brokenEnum(enum *ir.Decl) bool {
 	s := u.lookup(enum.Name)
 	return s != nil && s.broken
 }
 
-// memberSet is the members of an enum, by value too.
+// memberSet finds the members of an enum.
 type memberSet struct {
 	all     map[*ir.Member]bool
-	byValue map[int32]*ir.Member // the first of each value
+	byValue map[int32]*ir.Member // the first member with each value
 }
 
 func membersOf(enum *ir.Decl) memberSet {
@@ -254,7 +252,8 @@ func (m memberSet) with(v ir.Value) *ir.Member {
 	return m.byValue[n]
 }
 
-// underlying follows typedefs; nil where one of them is broken or has no end.
+// underlying returns the type that a chain of typedefs ends in. It returns nil if one of them is
+// broken or the chain has no end.
 func underlying(t *ir.Type) *ir.Type {
 	for n := 0; t != nil && t.Kind == ir.Ref && t.Ref.Kind == ir.Typedef; n++ {
 		if n > 1<<16 {
@@ -265,7 +264,7 @@ func underlying(t *ir.Type) *ir.Type {
 	return t
 }
 
-// describe names a type in a message.
+// describe returns the name of a type for a message.
 func describe(t *ir.Type) string {
 	switch t.Kind {
 	case ir.FixedArray, ir.Array:

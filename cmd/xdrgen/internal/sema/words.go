@@ -6,19 +6,19 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/syntax"
 )
 
-// This file is about names that the language has for itself: TRUE, FALSE and bool, which
-// some files declare again, and the two keywords of RFC 5531.
+// This file handles the names that the language declares: TRUE, FALSE and bool, which some files
+// declare again, and the two keywords of RFC 5531.
 
-// restates reports whether a declaration of a constant of the language gives it the value
-// that it has.
+// restates reports whether s declares a constant of the language with the value that it has in
+// the language.
 func (s *symbol) restates() bool {
 	b, ok := builtinConst(s.name)
 	n, known := s.literal()
 	return ok && known && n == b.Abs
 }
 
-// literal returns the value of a constant or member that is written as a small number, or
-// left out after such members.
+// literal returns the value of a constant or member that has a number in the text, or that
+// follows such members and has none.
 func (s *symbol) literal() (n uint64, ok bool) {
 	var v *syntax.Value
 	switch {
@@ -39,8 +39,8 @@ func (s *symbol) literal() (n uint64, ok bool) {
 	return n + 1, ok
 }
 
-// languageBool handles enum bool, which RFC 4506 §4.4 declares: with the members that it
-// has there it is left out.
+// languageBool handles a declaration of enum bool, which RFC 4506 §4.4 declares. With the members
+// of the RFC it is ignored. With others it is an error.
 func (c *compiler) languageBool(d *syntax.Def) {
 	if d.Broken {
 		return
@@ -57,10 +57,10 @@ func (c *compiler) languageBool(d *syntax.Def) {
 		return
 	}
 	c.report(diag.New(diag.DuplicateName, d.Name.Span, "bool is a type of the language").
-		Note("with the members FALSE = 0 and TRUE = 1 only, it could be left out"))
+		Note("it would be ignored if it had the members FALSE = 0 and TRUE = 1 only"))
 }
 
-// rpcWords warns of the keywords of RFC 5531 §12.3 where they are names, once each.
+// rpcWords warns of keywords of RFC 5531 §12.3 that are used as names, once for each.
 func (c *compiler) rpcWords(u *unit) {
 	for _, f := range u.files {
 		for _, d := range f.Defs {
