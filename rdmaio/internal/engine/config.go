@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Role is what this end of the connection is in the forward direction, which is that of the side
-// that dialed. Either end may also be the other thing in the reverse direction (RFC 8167 §2.3).
+// Role is the role of this end of the connection in the forward direction, that of the side that
+// dialed. Either end may also have the other role, in the reverse direction (RFC 8167 §2.3).
 type Role uint8
 
 // The roles.
@@ -17,45 +17,46 @@ const (
 	Responder             // accepted: its Calls, if it makes any, are the reverse ones
 )
 
-// Buffer is registered memory, as much as one inline message may have.
+// Buffer is registered memory for one inline message.
 type Buffer struct {
 	MR     verbs.MemoryRegion
 	Offset int // of the first byte in MR
 	Bytes  []byte
-	Owner  any // the lender's
+	Owner  any // the driver's
 
 	borrowed bool
 }
 
-// sge names the first n bytes of the buffer.
+// sge returns an element for the first n bytes of the buffer.
 func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Offset, Length: n} }
 
-// Config is what an Engine is made with; every field must be set.
+// Config holds the settings of an Engine; every field must be set.
 type Config struct {
 	Role Role
 
-	// Calls is how many credits this side asks for with its own Calls; with 0 it must make none.
-	// Serves is how many it grants at most; with 0 it serves no Calls. The two are separate (R266).
+	// Calls is the number of credits that this side requests for its own Calls. If zero, it must
+	// make none. Serves is the largest number that it grants. If zero, it serves no Calls. The two
+	// are separate (R266).
 	Calls, Serves int
 
-	// ReverseChunks: chunks work in the reverse direction as they do in the other.
-	// Without it a reverse Call that has any is refused (RFC 8167 §5.3; R277).
+	// ReverseChunks allows chunks in the reverse direction as in the forward one. Without it a
+	// reverse Call with chunks is refused (RFC 8167 §5.3; R277).
 	ReverseChunks bool
 
-	// Legacy: forward Replies may have read chunks, which are followed by RDMA_DONE, and RDMA_MSGP
-	// is understood, as draft-ietf-nfsv4-rpcrdma-08 has it and RFC 8166 has not.
+	// Legacy allows read chunks in forward Replies, which are followed by RDMA_DONE, and accepts
+	// RDMA_MSGP, as draft-ietf-nfsv4-rpcrdma-08 defines and RFC 8166 does not.
 	Legacy bool
 
-	// DoneTimeout is how long a peer may take to read such a Reply, and to say so.
+	// DoneTimeout is the time that a peer may take to read such a Reply and send RDMA_DONE.
 	DoneTimeout time.Duration
 
 	// Recv has Calls + Serves elements (R270, R271), which any message may use, and another Serves
-	// of them at a Responder with Legacy, for RDMA_DONE (R107). They are as large as the terms may
-	// come to be, those of Send too.
+	// of them at a Responder with Legacy, for RDMA_DONE (R107). They have the largest size that the
+	// terms may reach, as do those of Send.
 	Recv []Buffer
 
-	// Send are the buffers for what is sent that the engine has for good, at least one. MaxBorrowed
-	// is how many more it may borrow while messages wait for one (Effects.WantBuffers).
+	// Send has the permanent send buffers, at least one. MaxBorrowed is the number of further ones
+	// that the engine may borrow while messages wait for one (Effects.WantBuffers).
 	Send        []Buffer
 	MaxBorrowed int
 
@@ -65,11 +66,12 @@ type Config struct {
 	// Limits are for Calls received.
 	Limits chunk.Limits
 
-	// MaxErrors is how many Calls a second may be answered by RDMA_ERROR; 0 is no limit.
+	// MaxErrors is the number of Calls per second that may be answered by RDMA_ERROR. If zero,
+	// there is no limit.
 	MaxErrors int
 
-	// ChainTimeout is how long a chain of posted requests may take; after that
-	// the connection is given up (T50, T128). 0 is forever.
+	// ChainTimeout is the time that a chain of posted requests may take. After that the connection
+	// is closed (T50, T128). If zero, there is no limit.
 	ChainTimeout time.Duration
 }
 
@@ -77,30 +79,30 @@ type Config struct {
 type Flow struct {
 	Calls, Replies uint64 // Calls sent, or received where they are served; and their replies
 	InFlight       int    // Calls sent and not answered, or received and not answered
-	Granted        int    // credits that we have for our Calls; where Calls are served, the last grant
+	Granted        int    // credits for our Calls; where Calls are served, the last grant
 }
 
-// Stats counts what happened. All only grow but those of state.
+// Stats counts messages, faults and bytes. The counts only grow; the fields of the state do not.
 type Stats struct {
 	Flow         // the forward direction
-	Reverse Flow // the other
+	Reverse Flow // the reverse direction
 
 	Sent, Received          uint64 // messages
-	ErrorMessages           uint64 // RDMA_ERROR messages, sent about Calls or received about our own
-	DroppedMessages         uint64 // messages received that nothing was done about
-	CallsOverCredit         uint64 // of them Calls beyond what was granted
+	ErrorMessages           uint64 // RDMA_ERROR: sent about Calls, or received about our own
+	DroppedMessages         uint64 // messages received and ignored
+	CallsOverCredit         uint64 // of these, Calls beyond the grant
 	FaultyMessages          uint64 // messages received that broke a rule
-	BytesRead, BytesWritten uint64 // bytes by RDMA Read (completed) and RDMA Write, for Calls received
+	BytesRead, BytesWritten uint64 // by RDMA Read (completed) and RDMA Write, for Calls received
 	ZeroGrants              uint64 // grants of 0, taken as 1
-	OverGrants              uint64 // grants over what was asked for, cut
+	OverGrants              uint64 // grants over the requested number, reduced to it
 	DoneMessages            uint64 // RDMA_DONE messages sent, or received where one was due
-	DelayedCalls            uint64 // our Calls that had to wait: for a credit, for room in the send queue, for others before them
-	RemoteInvalidations     uint64 // keys ended by a Reply: those of the requester, by the responder
+	DelayedCalls            uint64 // our Calls that waited: for credit, room or earlier Calls
+	RemoteInvalidations     uint64 // keys invalidated by a Reply, at either end
 
 	// State.
-	Abandoned       int // our Calls in flight that nobody waits for: each has a credit
+	Abandoned       int // our cancelled Calls in flight: each has a credit
 	Waiting         int // Calls that wait for a credit, and answers for room in the send queue
-	DoneMessagesDue int // Replies that the peer is still to read
+	DoneMessagesDue int // Replies that the peer has not read yet
 	PostedRecvs     int // Receives
 	SendQueueFilled int // entries of the send queue in use, or not known to be free
 }

@@ -7,35 +7,39 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Effects are what is to be done, in this order. The slices are the engine's, used
-// again by the next Step.
+// Effects lists the work for the driver, to be done in this order. The slices belong to the engine,
+// which reuses them in the next Step.
 type Effects struct {
 	Recvs []verbs.RecvWR // post these
-	Sends []verbs.SendWR // then these, in one go
+	Sends []verbs.SendWR // then these, in one post
 
-	// Fail, if not nil, ends the connection: disconnect the queue pair before what follows.
-	// It is given once.
+	// Fail, if not nil, ends the connection: the driver disconnects the queue pair before the
+	// following effects. It is set once.
 	Fail error
 
-	// Fault, if not nil, is what was wrong with a message of the peer, for a log: the last one of the Step.
+	// Fault, if not nil, is the last fault of a message of the peer in this Step, for a log.
 	Fault *header.Fault
 
 	Return []*Buffer // borrowed, no longer needed
 
-	Assemble []*Request // give each memory: Assembly of AssemblySize bytes or fewer, and EventAssembly
-	Deliver  []*Request // run the handler; EventReply is to follow, once
-	Done     []*Call    // ended: the caller may go on
-	Settled  []any      // Event.Left of cancelled Calls: the peer uses what they offered no longer
-	Release  []*Request // answered or lost: nothing of it is used any more
+	// Assemble lists Requests that need memory: the driver sets Assembly, of AssemblySize bytes or
+	// fewer, and sends EventAssembly.
+	Assemble []*Request
 
-	// WantBuffers is how many send buffers would be of use besides those that there are: EventBuffers is to follow, once.
+	Deliver []*Request // run the handler; it is followed by EventReply, once
+	Done    []*Call    // ended: the caller may go on
+	Settled []any      // Event.Left of cancelled Calls whose offers the peer no longer uses
+	Release []*Request // answered or lost: no longer in use
+
+	// WantBuffers is the number of further send buffers that would be useful. EventBuffers answers
+	// it, once.
 	WantBuffers int
 
-	// Await says that completions of the send queue are wanted as they come. Otherwise they may be
-	// brought with the next Receive, or with EventTimer: before it, in the same Step.
+	// Await requests completions of the send queue as they arrive. Otherwise the driver may bring
+	// them with the next Receive, or with EventTimer: before it, in the same Step.
 	Await bool
 
-	// Deadline is when EventTimer is wanted, on the clock of Step; 0 is never.
+	// Deadline is the time for EventTimer, on the clock of Step. If zero, there is none.
 	Deadline time.Duration
 }
 

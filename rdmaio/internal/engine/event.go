@@ -5,34 +5,49 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// EventKind says what happened.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // The events, with the fields of Event that they use.
 const (
-	EventStart      EventKind = iota // the queue pair exists: once, first
-	EventTerms                       // Terms are known: before the first message either way, or when both ends agreed on others
-	EventCompletion                  // WC was polled
-	EventCall                        // Call is to be sent
-	EventCancel                      // Call, XID: its caller waits no longer. Left: as in Effects.Settled
-	EventAssembly                    // Request.Assembly is set, or Err says why not
-	EventReply                       // Request.Answer is set
-	EventBuffers                     // Buffers answers Effects.WantBuffers
-	EventTimer                       // the time in Effects.Deadline has come
-	EventBroken                      // the queue pair is in its error state, or a post or request failed: Err; WC, if it was one of the send queue
-	EventClose                       // this side wants no more: Err
-	EventDrain                       // the same, once all that was posted has completed; no handler has a Request any more
+	// EventStart: the queue pair exists. It is the first event, once.
+	EventStart EventKind = iota
+
+	// EventTerms: Terms are negotiated, before the first message in either direction, or later
+	// when both ends have changed them.
+	EventTerms
+
+	EventCompletion // WC was polled
+	EventCall       // Call is to be sent
+
+	// EventCancel: the caller of Call, XID no longer waits. Left is for Effects.Settled.
+	EventCancel
+
+	EventAssembly // Request.Assembly is set, or Err has the reason why not
+	EventReply    // Request.Answer is set
+	EventBuffers  // Buffers answers Effects.WantBuffers
+	EventTimer    // the time in Effects.Deadline has come
+
+	// EventBroken: the queue pair is in its error state, or a post or request failed, with Err. WC
+	// is set for a failed request of the send queue.
+	EventBroken
+
+	EventClose // this side closes the connection, with Err
+
+	// EventDrain is EventClose after all posted requests have completed. No handler has a Request
+	// any more.
+	EventDrain
 )
 
-// Event is something that happened.
+// Event is an input of Step.
 type Event struct {
 	Kind    EventKind
-	XID     uint32 // by value: a cancelled Call is not looked into
+	XID     uint32 // by value: a cancelled Call is not read
 	Call    *Call
 	Request *Request
-	WC      *verbs.WC // read while Step runs
+	WC      *verbs.WC // valid during Step
 	Terms   *header.Terms
-	Buffers []*Buffer // that many send buffers or fewer, none if there is no memory
+	Buffers []*Buffer // at most the wanted number of send buffers; none if there is no memory
 	Left    any
 	Err     error
 }
