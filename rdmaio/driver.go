@@ -12,11 +12,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// driver brings events to the engine and carries out what it says. The mutex
-// guards the queue only: it is never held while the engine runs, nor across a call of
-// the provider, a handler or anything else. Who finds nobody running becomes the
-// runner, and serves all events that come meanwhile (so posts of many callers
-// go out together); all others put theirs in the queue and leave.
+// driver brings events to the engine and carries out its effects. The mutex guards only the queue:
+// it is not held while the engine runs, nor across a call of the provider, a handler or other code.
+// A goroutine that brings an event while none runs the engine becomes the runner, and serves all
+// events that arrive meanwhile, so that posts of many callers are sent together. All others queue
+// their events and leave.
 type driver struct {
 	mu      sync.Mutex
 	idle    sync.Cond // running became false
@@ -25,11 +25,12 @@ type driver struct {
 	look    bool           // completions may be waiting
 	running bool
 
-	// The completion queues will tell when something comes: that of Receives, and that of the send queue.
+	// True while the completion queue of Receives, or that of the send queue, will notify of its
+	// next completion.
 	armed, sendsArmed bool
 
 	stopped bool
-	busy    int // Requests delivered and not released; the runner's, and everybody's while there is none
+	busy    int // Requests delivered and not released; the runner's, if there is one
 
 	unanswered atomic.Int64 // Requests that handlers have
 
@@ -42,7 +43,7 @@ type driver struct {
 	engine *engine.Engine
 	wcs    [32]verbs.WC
 	events []engine.Event
-	await  bool // somebody waits for the send queue
+	await  bool // Effects.Await: completions of the send queue are awaited
 	timer  *time.Timer
 	timing atomic.Bool   // the timer is running
 	due    time.Duration // for when
@@ -70,7 +71,8 @@ func (c *Conn) postCall(ev engine.Event) {
 	c.postTogether(ev)
 }
 
-// postReply posts the answer to a Request. With others at handlers, these are likely to be answered too.
+// postReply posts the answer to a Request. With other Requests at handlers, more answers are
+// likely.
 func (c *Conn) postReply(r *Request) {
 	ev := engine.Event{Kind: engine.EventReply, Request: r.req}
 	if c.unanswered.Add(-1) == 0 {
@@ -80,9 +82,9 @@ func (c *Conn) postReply(r *Request) {
 	c.postTogether(ev)
 }
 
-// postTogether posts an event, and lets other goroutines run before this one runs the engine: so one post (and
-// with it one write) takes all that they bring. The event is in the queue meanwhile, so whoever runs the engine takes it
-// along: only this goroutine waits to be scheduled again, and for no more than itself.
+// postTogether queues an event, and lets other goroutines run before this one runs the engine, so
+// that one post, and one write, takes all their events. A runner takes the event along meanwhile.
+// So only this goroutine waits to be scheduled again, and no other waits for it.
 func (c *Conn) postTogether(ev engine.Event) {
 	c.mu.Lock()
 	if c.stopped {
@@ -102,11 +104,11 @@ func (c *Conn) postTogether(ev engine.Event) {
 	c.run()
 }
 
-// notify is that of the completion queue of Receives. It runs on a goroutine of the provider, or on
-// that of whoever posted, maybe our own: then the runner is further up its stack.
+// notify is called by the completion queue of Receives. It runs on a goroutine of the provider, or
+// on that of a poster. That may be our own: then the runner is further up its stack.
 func (c *Conn) notify() { c.arrived(&c.armed) }
 
-// notifySent is that of the completion queue of the send queue.
+// notifySent is called by the completion queue of the send queue.
 func (c *Conn) notifySent() { c.arrived(&c.sendsArmed) }
 
 func (c *Conn) arrived(armed *bool) {
@@ -122,8 +124,8 @@ func (c *Conn) arrived(armed *bool) {
 // lost is the queue pair's Notify.
 func (c *Conn) lost() { c.post(engine.Event{Kind: engine.EventBroken, Err: c.qp.Err()}) }
 
-// rounds is how often a runner looks for more before it hands over: it has
-// business of its own.
+// rounds is the number of times that a runner looks for more events before it hands over, so that a
+// caller is not delayed without bound.
 const rounds = 64
 
 // run serves events until there are none, unless someone else does. It is
@@ -135,8 +137,8 @@ func (c *Conn) run() {
 	}
 	c.running = true
 	if c.serve(rounds) {
-		// Under constant load only: a goroutine serves on, and ends when it finds
-		// nothing to do. running remains true until then, which is what stop waits for.
+		// Under constant load a new goroutine continues, and ends when the queue is empty. running
+		// remains true until then, and stop waits for that.
 		go func() {
 			c.mu.Lock()
 			c.serve(-1)
@@ -144,8 +146,8 @@ func (c *Conn) run() {
 	}
 }
 
-// serve is the runner's loop; false if it came to the end, where mu is unlocked
-// and nobody running, true if it had enough. mu is locked before and unlocked after.
+// serve is the runner's loop. It returns false at the end of the queue, with mu unlocked and no
+// runner, and true after the given rounds. mu is locked before and unlocked after.
 func (c *Conn) serve(rounds int) (more bool) {
 	for ; len(c.queue) > 0 || c.look; rounds-- {
 		if rounds == 0 {
@@ -189,9 +191,10 @@ func (c *Conn) serve(rounds int) (more bool) {
 	return false
 }
 
-// gather appends what the completion queues have. They are armed first, if they are not, and looked into then, so that
-// nothing is missed (see verbs.CompletionQueue). That of the send queue is armed only while somebody waits for it: mostly
-// nobody does, and what is in it comes along with what the peer has sent. again says that there may be more.
+// gather appends the completions of both queues. It arms a queue, if needed, before it polls it, so
+// that it misses nothing (see verbs.CompletionQueue). The send queue's is armed only while its
+// completions are awaited, which is rare. Otherwise they are polled along with Receives. again
+// reports that there may be more.
 func (c *Conn) gather(events []engine.Event, arm, armSends bool) (_ []engine.Event, again bool) {
 	var err error
 	if armSends {
@@ -247,7 +250,7 @@ func (c *Conn) step(events []engine.Event) {
 	if f.Fail != nil {
 		why := translate(f.Fail)
 		// When this returns no memory is touched any more for this connection.
-		_ = verbs.Disconnect(c.qp, reason(why)) // has no way to fail that we could do anything about
+		_ = verbs.Disconnect(c.qp, reason(why)) // there is no remedy if it fails
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()
@@ -295,8 +298,8 @@ func reason(why error) verbs.DisconnectReason {
 	return verbs.ReasonDone
 }
 
-// ended tells why a connection is gone. Of those that a peer or its owner ends nobody needs to know, and of broken
-// ones the provider tells more.
+// ended logs why a connection is gone. Orderly closes are logged at Debug; for transport failures
+// the provider's log has the details.
 func (c *Conn) ended(why error) {
 	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
 		if errors.Is(why, ours) {
@@ -314,9 +317,9 @@ func (c *Conn) refused(err error) error {
 	return err
 }
 
-// cause returns why the queue pair failed, where a completion or a post shows that it did: a status
-// names neither the message nor its size, nor whose fault it was. Disconnect waits for an end that has begun; if
-// none has, the failure itself is the cause.
+// cause returns why the queue pair failed, after a completion or a post has shown that it did. A
+// status does not give the message, its size, or the side at fault. Disconnect waits for a failure
+// in progress. If there is none, failure itself is the cause.
 func (c *Conn) cause(failure error) error {
 	_ = c.qp.Disconnect() // the connection ends in any case
 	if why := c.qp.Err(); why != nil && !errors.Is(why, verbs.ErrDisconnected) {
@@ -338,7 +341,7 @@ func (c *Conn) wake(at time.Duration) {
 		c.timer = time.AfterFunc(in, func() {
 			c.timing.Store(false)
 			c.mu.Lock()
-			c.look = true // what is complete is not late
+			c.look = true // completed work is not late
 			c.mu.Unlock()
 			c.post(engine.Event{Kind: engine.EventTimer})
 		})
@@ -347,7 +350,7 @@ func (c *Conn) wake(at time.Duration) {
 	c.timer.Reset(in)
 }
 
-// stop waits until the engine, already ended, has nothing left to say, and lets nobody run it again.
+// stop waits until the engine, already ended, has no more effects, and prevents further runs.
 func (d *driver) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,7 @@ func (e *Engine) assemble(r *Request, err error) {
 	case err != nil && r.reply != nil:
 		e.replyRead(r, err)
 		return
-	case err != nil: // R125: the peer is told
+	case err != nil: // R125: the peer gets an error
 		r.Refused = err
 		e.refuse(r, header.ErrChunk)
 		return

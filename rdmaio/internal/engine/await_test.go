@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Completions of the send queue are waited for by what cannot go on without one, and by nothing else. What an
-// answer without chunks names is given back at once, since it was copied.
+// Completions of the send queue are awaited only by work that depends on them. The memory of an
+// answer without chunks is released at once, since it was copied.
 func TestAwait(t *testing.T) {
 	want := func(b *bench, wait bool, released int, why string) {
 		t.Helper()
@@ -49,8 +49,8 @@ func TestAwait(t *testing.T) {
 	want(b, false, 3, "which is over")
 }
 
-// Of the messages that one Step posts, the last alone asks for a completion, which stands for all of them; a chain that
-// somebody waits for is never silent.
+// Of the messages that one Step posts, only the last requests a completion, which stands for all of
+// them. A chain whose completion is awaited always requests its own.
 func TestModeratedCompletions(t *testing.T) {
 	calls := func(from, n uint32) (all []engine.Event) {
 		for x := range n {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// What is said of an answer when the connection ends in the same Step: one that is not posted any more was not handed over,
-// one that completed before was.
+// The result of an answer when the connection ends in the same Step: an answer that was not posted
+// failed, one that completed before succeeded.
 func TestAnswersAtTheEnd(t *testing.T) {
 	why := errors.New("the end")
 	const head = "cafe0001 00000001 00000020 00000000 00000000 "

@@ -22,13 +22,13 @@
 //
 // # Rules
 //
-// Calls in flight never exceed the grant, which is one before the first Reply (R127, R128). The send
-// queue never overflows: a chain of requests is posted whole when its entries are free and, if it
-// ends in a message, a send buffer. Chains are posted in the order of the requests (T130). The last
-// request of a chain is signaled, unless no work waits for it and another chain follows in the same
-// Step. Every Receive is posted again when its message is done with: at a requester at once, at a
-// responder with the answer. A received message causes one ERROR at most, and an ERROR none. Each
-// Call ends exactly once.
+// Calls in flight never exceed the grant, which is one before the first Reply (R127, R128). The
+// send queue never overflows: a chain of requests is posted whole when its entries are free and, if
+// it ends in a message, a send buffer. Chains are posted in the order of the requests (T130). The
+// last request of a chain is signaled, unless no work waits for it and another chain follows in the
+// same Step. Every Receive is posted again when its message is done with: at a requester at once,
+// at a responder with the answer. A received message causes one ERROR at most, and an ERROR none.
+// Each Call ends exactly once.
 //
 // No message is larger than the terms allow. Before EventTerms these are the terms with a peer that
 // advertised nothing (R36, R37). If the terms allow it, a Reply invalidates one key of its Call. If

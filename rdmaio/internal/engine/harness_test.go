@@ -89,7 +89,8 @@ func (b *bench) step(events ...engine.Event) {
 			total += s.Length
 		}
 		fmt.Fprintf(&b.log, "%v %d bytes", wr.Opcode, total)
-		if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate { // send buffers have the number of their element as offset
+		// The offset of a send buffer is its index.
+		if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate {
 			b.sent = append(b.sent, append([]byte(nil), b.mem[wr.SGL[0].Offset][:total]...))
 		}
 		if wr.InvalidateRKey != 0 {
@@ -148,7 +149,7 @@ func (b *bench) addBuffers(n int) {
 	b.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
-// check is what must hold between any two events.
+// check tests the invariants between any two events.
 func (b *bench) check() {
 	b.t.Helper()
 	s := b.e.Stats()
@@ -162,7 +163,8 @@ func (b *bench) check() {
 	if b.cfg.Role == engine.Responder {
 		ours, theirs = theirs, ours
 	}
-	reading := b.cfg.Legacy && b.cfg.Role == engine.Requester // a Receive may be kept until there is an assembly buffer
+	// A Receive may wait for an assembly buffer.
+	reading := b.cfg.Legacy && b.cfg.Role == engine.Requester
 	if b.fail == nil && !reading && s.PostedRecvs+theirs.InFlight != len(b.cfg.Recv) {
 		b.t.Errorf("%d Receives posted and %d Calls in work, of %d", s.PostedRecvs, theirs.InFlight, len(b.cfg.Recv))
 	}

@@ -42,8 +42,8 @@ func lent(t *testing.T, xid uint32, position uint32) engine.Answer {
 	}
 }
 
-// A Reply with read chunks as it goes out, and what it named released by RDMA_DONE, neither before it nor before the
-// Send has completed, in either order (R104, R107, R110; T122).
+// A Reply with read chunks as it is sent. Its memory is released by RDMA_DONE, not before it and
+// not before the Send has completed, in either order (R104, R107, R110; T122).
 func TestLend(t *testing.T) {
 	for _, c := range []struct {
 		position uint32
@@ -71,7 +71,7 @@ func TestLend(t *testing.T) {
 			if len(b.out) != 1 || b.out[0].Err != nil {
 				t.Errorf("DONE first %v: not released", doneFirst)
 			}
-			// Once more, and for what nobody is waited for: dropped.
+			// Once more, and for an XID that is not due: dropped.
 			b.receive(2, doneMsg(t, 0xcafe0001))
 			b.receive(3, doneMsg(t, 7))
 			if st := b.e.Stats(); st.DoneMessages != 1 || st.DroppedMessages != 2 || st.DoneMessagesDue != 0 || st.PostedRecvs != 8 || b.fail != nil {
@@ -81,8 +81,8 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// R108, T122: with as many DONEs due as Receives were set aside the next Reply waits, and goes when one has come. The grant stays
-// what it was: DONE never takes the Receive of a Call.
+// R108, T122: with as many DONEs due as Receives were set aside the next Reply waits, and is sent
+// when one has come. The grant does not change: DONE never takes the Receive of a Call.
 func TestHoldBack(t *testing.T) {
 	b := newLegacy(t, engine.Responder, 2, 8)
 	for xid := uint32(1); xid <= 2; xid++ {
@@ -115,7 +115,7 @@ func TestHoldBack(t *testing.T) {
 		if xid == 2 {
 			a.Payload = append(a.Payload, make([]byte, 1024))
 		}
-		b.answer(a) // the first takes the send queue, the second waits for it, the third is held back
+		b.answer(a) // the first is posted, the second waits for room, the third is deferred
 	}
 	b.complete()
 	b.complete()
@@ -124,7 +124,8 @@ func TestHoldBack(t *testing.T) {
 	}
 }
 
-// R109, T122: a peer that reads and says nothing has so long and no longer. All that was lent comes back, once.
+// R109, T122: a peer that reads and sends no DONE has a limited time. All offered memory is
+// released, once.
 func TestNoDone(t *testing.T) {
 	b := newLegacy(t, engine.Responder, 1, 8)
 	b.now = time.Second
@@ -167,7 +168,8 @@ func lentReply(t *testing.T, xid uint32, whole bool) []byte {
 	return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 %08x 00000001 00000005 77777777", xid, xid))
 }
 
-// R127, R267: such a Reply grants credits, also where all of it is to be read: it has the XID of a Call, and can be no Call itself.
+// R127, R267: such a Reply grants credits, also a long one: it has the XID of a Call, and cannot be
+// a Call itself.
 func TestFetchGrants(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		b := newLegacy(t, engine.Requester, 2, 8)
@@ -180,8 +182,8 @@ func TestFetchGrants(t *testing.T) {
 	}
 }
 
-// A requester reads what the Reply names, ends its Call with the whole message, and sends DONE with the
-// same XID; the credit is free when that is out (R105, R106; T70).
+// A requester reads the chunks of the Reply, ends its Call with the whole message, and sends DONE
+// with the same XID; the credit is free when DONE has been sent (R105, R106; T70).
 func TestFetch(t *testing.T) {
 	b := newLegacy(t, engine.Requester, 2, 8)
 	c := call(0xcafe0001)
@@ -194,13 +196,13 @@ func TestFetch(t *testing.T) {
 	}
 	again := call(0xcafe0001)
 	b.call(again)
-	b.receive(1, lentReply(t, 0xcafe0001, false)) // twice the same: nobody waits for it any more
+	b.receive(1, lentReply(t, 0xcafe0001, false)) // a duplicate: no Call waits for it
 	if st := b.e.Stats(); !errors.Is(again.Err, engine.ErrXIDInUse) || st.DroppedMessages != 1 || st.InFlight != 1 {
 		t.Errorf("%v, %+v", again.Err, st)
 	}
 	b.complete()
 	if diff := cmp.Diff("cafe0001"+"00000001"+"00000005"+"a5a5a5a5a5000000"+"77777777", hex.EncodeToString(c.Reply)); diff != "" || c.Err != nil {
-		t.Errorf("%v, reply (a5 is what the Read would bring): %s", c.Err, diff)
+		t.Errorf("%v, reply (a5 stands for the data of the Read): %s", c.Err, diff)
 	}
 	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000003"), b.sent[1]); diff != "" {
 		t.Error(diff)
@@ -217,8 +219,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// What cannot be used ends the RPC with an error, never the connection, and the peer still hears DONE, so that
-// it has its memory back. Without the switch it hears nothing (R113, R326; T70).
+// An unusable Reply fails the RPC, never the connection, and the peer still gets DONE, which
+// releases its memory. Without Legacy it gets none (R113, R326; T70).
 func TestFetchRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -228,7 +230,7 @@ func TestFetchRefused(t *testing.T) {
 		{"overlapping chunks", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000001 00000010 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005"), "position 16 lies within the chunk before it"},
 		{"4 GiB", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd ffffffff 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005"), "bytes or more in chunks"},
 		{"another XID within", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000002 00000001 00000005"), "XID of the RPC message is 0x2"},
-		{"a write chunk that nobody offered", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000001 00000000 00000000 00000000 00000001 00000001 00000005"), "1 elements returned, 0 offered"},
+		{"a write chunk that was not offered", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000001 00000000 00000000 00000000 00000001 00000001 00000005"), "1 elements returned, 0 offered"},
 		{"by chunk, and no Reply", lentReply(t, 1, true), "XID of the RPC message is 0xa5a5a5a5"},
 		{"its type by chunk", unhex(t, "00000001 00000001 00000004 00000000 00000001 00000004 000000dd 00000004 00000000 00001000 00000000 00000000 00000000 00000001 00000001"), "RPC message type 2779096485"},
 	} {
@@ -267,8 +269,9 @@ func contains(s, part string) bool {
 	return false
 }
 
-// A Call that was cancelled: before its Reply nothing is read, during the Read nobody gets it, and DONE goes out both times.
-// And the end of the connection during the Read ends the Call and gives the memory back.
+// A cancelled Call: before its Reply nothing is read, during the Read the result is discarded, and
+// DONE is sent both times. The end of the connection during the Read ends the Call and releases the
+// memory.
 func TestFetchCancelled(t *testing.T) {
 	for _, when := range []string{"before", "during", "lost"} {
 		b := newLegacy(t, engine.Requester, 2, 8)
@@ -303,8 +306,8 @@ func TestFetchCancelled(t *testing.T) {
 	}
 }
 
-// R111 to R113, T123: padding that cannot be is ERR_CHUNK, and so is all padding without the switch; good padding
-// is told with the message, and not with the next.
+// R111 to R113, T123: impossible padding is ERR_CHUNK, and so is all padding without Legacy; valid
+// padding is delivered with its message, and not with the next.
 func TestPadding(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -365,8 +368,8 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// Any order of everything with Replies that lend: no more DONEs are due than there are Receives for, all is released
-// once, and it comes to rest.
+// Random events with Replies that have read chunks: no more DONEs are due than there are Receives
+// for, all is released once, and the engine comes to rest.
 func TestRandomLegacy(t *testing.T) {
 	held := 0
 	for seed := range uint64(200) {
@@ -401,7 +404,7 @@ func TestRandomLegacy(t *testing.T) {
 				b.receive(b.free(), doneMsg(t, unread[i]))
 				unread = slices.Delete(unread, i, i+1)
 			case k == 4 && r.IntN(20) == 0:
-				b.receive(b.free(), doneMsg(t, 0xffff)) // nobody's
+				b.receive(b.free(), doneMsg(t, 0xffff)) // of no Request
 			}
 			st := b.e.Stats()
 			if st.DoneMessagesDue > credits {
@@ -416,6 +419,6 @@ func TestRandomLegacy(t *testing.T) {
 		}
 	}
 	if held == 0 {
-		t.Error("nothing was ever held back: the test tells too little")
+		t.Error("no Reply was deferred: the test proves too little")
 	}
 }

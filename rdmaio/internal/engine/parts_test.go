@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// partCall is a Call of 16 bytes, a chunk of 5 in two segments, its roundup, 4 bytes, a chunk of 6, its roundup, 4 bytes.
+// partCall is a Call of 16 bytes, a chunk of 5 in two segments, its roundup, 4 bytes, a chunk of 6,
+// its roundup, 4 bytes.
 const partCall = `cafe0001 00000001 00000020 00000000
 	00000001 00000010 000000aa 00000003 00000000 00001000
 	00000001 00000010 000000bb 00000002 00000000 00002000
@@ -27,8 +28,8 @@ func memory(key uint32, at uint64, n int) (b []byte) {
 	return b
 }
 
-// R60, R68, R309: a Call is assembled the same in one buffer as in any that grow, with any number of RDMA Reads at a time, and
-// each byte is fetched once.
+// R60, R68, R309: a Call is assembled equally in one buffer and in growing ones, with any number of
+// concurrent RDMA Reads, and each byte is read once.
 func TestAssemblyInParts(t *testing.T) {
 	const want = "cafe0001000000001111111100000005" + "a0a1a2b0b1" + "000000" + "22222222" + "c0c1c2c3c4c5" + "0000" + "33333333"
 	const size = 40

@@ -28,7 +28,7 @@ func TestRandomRequester(t *testing.T) {
 		refused += stats.unanswered
 	}
 	if cancelled == 0 || refused == 0 {
-		t.Error("no Call was cancelled, or none was cut off: the test tells too little")
+		t.Error("no Call was cancelled, or none was cut off: the test proves too little")
 	}
 }
 
@@ -81,7 +81,7 @@ func randomRequester(t *testing.T, seed uint64) (log string, st randomStats) {
 				st.cancelled += len(b.done) - before
 			}
 		}
-		// A lower grant takes effect as Replies come: until then what is in flight may be over it.
+		// A lower grant takes effect as Replies come: until then there may be more in flight.
 		granted = max(granted, len(inFlight))
 		look()
 	}
@@ -104,8 +104,8 @@ func randomRequester(t *testing.T, seed uint64) (log string, st randomStats) {
 	return b.logged() + order + fmt.Sprintf("%+v", b.e.Stats()), st
 }
 
-// TestRandomResponder does the same to a responder: Calls good and bad, with chunks and without, answers late
-// and out of order, sends that complete when they like.
+// TestRandomResponder does the same with a responder: good and bad Calls, with chunks and without,
+// answers late and out of order, Sends that complete at random.
 func TestRandomResponder(t *testing.T) {
 	messages := []string{
 		"%08x 00000001 00000020 00000000 00000000 00000000 00000000 %08x 00000000 33333333",

@@ -79,7 +79,7 @@ func (e *Engine) direction(m *header.Message, f *header.Fault) direction {
 	case f != nil && f.Code == header.FaultShort:
 		return drop // its XID cannot be trusted
 	case f != nil && f.Code == header.FaultVersion && forward == answer && !e.outstanding(m.XID):
-		return drop // RFC 8166 §4.5: no answer to an answer; R15: the XID has its place in all versions
+		return drop // RFC 8166 §4.5: no answer to an answer; R15: all versions have the XID
 	case f != nil:
 		return forward
 	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one
@@ -111,8 +111,8 @@ func (e *Engine) fault(f *header.Fault) {
 	e.eff.Fault = f
 }
 
-// violated ends the connection: the peer had no right to end this key, and
-// whose it was, or will be, nobody can say (RFC 8797 §4.1; R264, B19).
+// violated ends the connection: the peer had no right to invalidate this key, which may belong to
+// another Call, now or later (RFC 8797 §4.1; R264, B19).
 func (e *Engine) violated(key uint32, with string) {
 	e.stats.FaultyMessages++
 	e.end(&Error{Reason: ErrInvalidated, Detail: fmt.Sprintf("%#08x, with %s", key, with)})

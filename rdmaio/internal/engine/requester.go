@@ -114,7 +114,8 @@ func (e *Engine) sendCall(p *pending) {
 	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
-// cancel ends a Call that nobody waits for. If its message is out, the credit stays in use.
+// cancel ends a Call whose caller no longer waits. If its message was sent, the credit stays in
+// use.
 func (e *Engine) cancel(xid uint32, c *Call, left any) {
 	p := e.table[xid]
 	if p == nil || p.call != c {
@@ -208,7 +209,7 @@ func (e *Engine) finish(c *Call, f *header.Fault) {
 	e.stats.FaultyMessages++
 	e.done(c, f)
 	if f.Code == header.FaultReturnMore {
-		e.end(f) // T65: who writes more than it was offered is not to be trusted with memory
+		e.end(f) // T65: the peer wrote more than was offered
 	}
 }
 

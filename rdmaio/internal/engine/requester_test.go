@@ -178,7 +178,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What cannot be: a provider that breaks its own rules ends the connection, no more.
+// A provider that breaks its contract ends only the connection.
 func TestProviderFaults(t *testing.T) {
 	for name, wc := range map[string]verbs.WC{
 		"a Receive there is none of": {WRID: 99, Opcode: verbs.WCRecv},
@@ -269,8 +269,8 @@ func TestRequesterAllocates(t *testing.T) {
 	}
 }
 
-// R15, R135, R188: a Reply of another version ends its Call with the reason, and the Call's credit is free again: without it the
-// first Call of a connection would stop all others.
+// R15, R135, R188: a Reply of another version ends its Call with the reason, and frees the Call's
+// credit. Otherwise the first Call of a connection would stop all others.
 func TestReplyOfAnotherVersion(t *testing.T) {
 	for _, vers := range []byte{0, 2, 255} {
 		b := newBench(t, engine.Requester, 4, 16)

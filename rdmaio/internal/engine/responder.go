@@ -52,7 +52,8 @@ const cacheLine = 64
 // wantAssembly asks for memory to put a planned message together in.
 func (e *Engine) wantAssembly(r *Request) {
 	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled = r.plan.Size, 0, 0
-	if len(r.plan.Placed) > 0 && r.AssemblySize <= math.MaxInt-cacheLine { // a limit may allow all that an int can say
+	// A limit may be as large as an int allows.
+	if len(r.plan.Placed) > 0 && r.AssemblySize <= math.MaxInt-cacheLine {
 		r.AssemblyLead = -r.plan.Placed[0].At & (cacheLine - 1)
 	}
 	e.to(r, assembling)
@@ -62,11 +63,13 @@ func (e *Engine) wantAssembly(r *Request) {
 // accept checks a Call's header as a whole; nothing was allocated for it yet.
 func (e *Engine) accept(r *Request) *header.Fault {
 	reverse := e.cfg.Role == Requester
-	if l := &r.hdr.Lists; reverse && !e.cfg.ReverseChunks && (len(l.Reads) > 0 || len(l.Writes) > 0 || l.HasReply) { // R124, R277; T118
+	// A reverse Call with chunks is refused with the option off (R124, R277; T118).
+	if l := &r.hdr.Lists; reverse && !e.cfg.ReverseChunks && (len(l.Reads) > 0 || len(l.Writes) > 0 || l.HasReply) {
 		return &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
 	}
 	if r.hdr.Kind == header.KindMsg {
-		if f := head(r.hdr.Payload, r.XID, header.Call); f != nil { // as complete does with one that comes by chunk
+		// complete checks a message that comes by chunk.
+		if f := head(r.hdr.Payload, r.XID, header.Call); f != nil {
 			return f
 		}
 	}
@@ -172,7 +175,8 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 	e.wait(r, queued)
 }
 
-// need is what a queued request takes of the send queue.
+// need returns the entries of the send queue that a queued request takes, and whether it sends a
+// message.
 func (r *Request) need() (wrs int, message bool) {
 	if r.state == readQueued {
 		return r.batch, false

@@ -50,7 +50,7 @@ func TestCallWithChunks(t *testing.T) {
 	r := b.reqs[0]
 	want := "cafe0001000000001111111100000005" + "a5a5a5a5a5" + "000000" + "22222222"
 	if diff := cmp.Diff(want, hex.EncodeToString(r.Message)); diff != "" {
-		t.Errorf("message (a5 is what the Read would bring): %s", diff)
+		t.Errorf("message (a5 stands for the data of the Read): %s", diff)
 	}
 	if diff := cmp.Diff([]chunk.Placed{{At: 16, Len: 5}}, r.Placed); diff != "" {
 		t.Error(diff)
@@ -118,7 +118,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// With one send buffer busy, answers and errors wait, in order, each with its Receive: a flood is bounded (T128).
+// With one send buffer busy, answers and errors wait, in order, each with its Receive: a flood is
+// bounded (T128).
 func TestAnswersWait(t *testing.T) {
 	b := newBench(t, engine.Responder, 3, 16)
 	for i := range 3 {
@@ -151,7 +152,8 @@ func TestChainsWait(t *testing.T) {
 	b.logged()
 	b.receive(0, pull(1))
 	b.receive(1, pull(2))
-	b.receive(2, unhex(t, "00000003 00000001 00000020 00000009 00000000 00000000 00000000")) // an error answer: one entry would do
+	// An error answer: one entry would do.
+	b.receive(2, unhex(t, "00000003 00000001 00000020 00000009 00000000 00000000 00000000"))
 	if got := b.e.Stats(); got.SendQueueFilled != 3 || got.Waiting != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -167,7 +169,8 @@ func TestNoMemory(t *testing.T) {
 	msg := unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)
 	copy(b.cfg.Recv[0].Bytes, msg)
 	f := b.e.Step(0, []engine.Event{completion(verbs.WC{WRID: 0, Opcode: verbs.WCRecv, ByteLen: uint32(len(msg))})})
-	if len(f.Assemble) != 1 || f.Assemble[0].AssemblySize != 24 || f.Assemble[0].AssemblyLead != 64-20 { // the chunk has position 20
+	// The chunk has position 20.
+	if len(f.Assemble) != 1 || f.Assemble[0].AssemblySize != 24 || f.Assemble[0].AssemblyLead != 64-20 {
 		t.Fatalf("assemble %+v", f.Assemble)
 	}
 	b.recv, b.open[0] = b.recv-1, false
@@ -177,12 +180,16 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// The end with Requests in every state: each is released once, the one a handler has when it answers (T126).
+// The end with Requests in every state: each is released once, one that a handler has when it
+// answers (T126).
 func TestBrokenResponder(t *testing.T) {
 	b := newBench(t, engine.Responder, 4, 8)
-	b.receive(0, unhex(t, short(1)))                                                                                                                        // answered, Send not complete
-	b.receive(1, unhex(t, short(2)))                                                                                                                        // with the handler
-	b.receive(2, unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall)) // being read
+	// Answered, Send not complete.
+	b.receive(0, unhex(t, short(1)))
+	// With the handler.
+	b.receive(1, unhex(t, short(2)))
+	// Being read.
+	b.receive(2, unhex(t, "cafe0001 00000001 00000020 00000000 00000001 00000014 000000aa 00000004 00000000 00001000 00000000 00000000 00000000 "+rpcCall))
 	b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
 	reason := errors.New("the reason")
 	b.step(engine.Event{Kind: engine.EventBroken, Err: reason})
@@ -205,9 +212,9 @@ func TestRefuseAnswer(t *testing.T) {
 	}
 }
 
-// FuzzEngine feeds two messages of any bytes to an engine of either role, with both directions or one, with the draft's legacy
-// or without, that has a Call out; it answers what is delivered, and holds the invariants of check
-// after each step. In the end all is released, and the Call has ended once.
+// FuzzEngine feeds two messages of any bytes to an engine of either role, with one direction or
+// both, with Legacy or without, that has a Call in flight. It answers delivered Requests, and
+// checks the invariants after each step. In the end all is released, and the Call has ended once.
 func FuzzEngine(f *testing.F) {
 	const call1 = "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000000 11223344"
 	reply1 := "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000001 11223344"
@@ -280,7 +287,8 @@ func FuzzEngine(f *testing.F) {
 	})
 }
 
-// A Call of as many bytes as an int has, where the limits allow that: what is asked for is never more than an int.
+// A Call of as many bytes as an int can hold, where the limits allow that: the requested size never
+// exceeds an int.
 func TestLargestCall(t *testing.T) {
 	b := newBench(t, engine.Responder, 2, 8)
 	b.cfg.Limits.Bytes, b.cfg.Limits.Transfer = math.MaxInt32, math.MaxInt32
@@ -297,8 +305,8 @@ func TestLargestCall(t *testing.T) {
 	}
 }
 
-// TestAnswerTwice: a second EventReply for the same Request is refused, and the connection ends. The
-// first answer is then lost with it.
+// TestAnswerTwice: a second EventReply for the same Request is refused, and the connection ends.
+// The first answer is then lost with it.
 func TestAnswerTwice(t *testing.T) {
 	b := newBench(t, engine.Responder, 4, 16)
 	b.receive(0, unhex(t, short(1)))

@@ -33,8 +33,10 @@ func TestSameXIDBothWays(t *testing.T) {
 			t.Errorf("our Call: %+v", ours)
 		}
 		for i, want := range []string{
-			"cafe0001 00000001 00000004 00000000 00000000 00000000 00000000 cafe0001 00000000", // our Call asks for 4
-			"cafe0001 00000001 00000003 00000000 00000000 00000000 00000000 cafe0001 00000001", // our Reply grants 3
+			// Our Call asks for 4.
+			"cafe0001 00000001 00000004 00000000 00000000 00000000 00000000 cafe0001 00000000",
+			// Our Reply grants 3.
+			"cafe0001 00000001 00000003 00000000 00000000 00000000 00000000 cafe0001 00000001",
 		} {
 			if diff := cmp.Diff(unhex(t, want), b.sent[i][:36]); diff != "" {
 				t.Errorf("role %d, message %d: %s", role, i, diff)
@@ -51,15 +53,16 @@ func TestSameXIDBothWays(t *testing.T) {
 	}
 }
 
-// Which direction a message belongs to, and whether its credit value is taken (RFC 8167 §4.1; A27; R267, R281; T17, T73,
-// T117). Our own Call with XID 1 is in flight with a grant of 1, and another waits for its credit.
+// The direction of a message, and whether its credit value is used (RFC 8167 §4.1; A27; R267, R281;
+// T17, T73, T117). Our own Call with XID 1 is in flight with a grant of 1, and another waits for
+// its credit.
 func TestDirection(t *testing.T) {
 	const none = "00000000 00000000 00000000 "
 	pzrc := "00000001 00000000 000000aa 00000028 00000000 00001000 "
 	for _, c := range []struct {
 		name    string
 		msg     string
-		client  string // what comes of it where our Calls are forward
+		client  string // the outcome where our Calls are forward
 		server  string
 		neither string // with nothing served: at a client that has no handler
 	}{
@@ -122,8 +125,8 @@ func TestDirection(t *testing.T) {
 	}
 }
 
-// R124, R277, T118: with the option off every kind of chunk in a reverse Call is refused, with it on none is;
-// in a forward Call it does not matter.
+// R124, R277, T118: with the option off every kind of chunk in a reverse Call is refused, with it
+// on none is; forward Calls do not depend on it.
 func TestReverseChunksOff(t *testing.T) {
 	for name, lists := range map[string]string{
 		"read chunk":             readKey + "00000000 00000000 ",
@@ -159,8 +162,8 @@ func TestReverseChunksOff(t *testing.T) {
 	}
 }
 
-// Calls that nobody granted are dropped and their Receive posted again, so that Replies always find one (R134, R283; T1, T119,
-// B21). The bench asserts the latter after each step.
+// Calls beyond the grant are dropped and their Receive posted again, so that Replies always find
+// one (R134, R283; T1, T119, B21). The bench checks the latter after each step.
 func TestFlood(t *testing.T) {
 	for _, role := range []engine.Role{engine.Requester, engine.Responder} {
 		b := newBoth(t, role, 2, 2, 16)
@@ -188,8 +191,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// One line for the send queue: neither direction overtakes what the other has waiting, and a
-// Call without a credit stops nobody (R283).
+// The send queue is first come, first served: neither direction overtakes the other, and a Call
+// without a credit delays no other request (R283).
 func TestOneLine(t *testing.T) {
 	b := newBoth(t, engine.Responder, 8, 8, 1)
 	b.call(call(1)) // takes the queue
@@ -275,9 +278,9 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestRandomBoth has everything go both ways by chance, over a send queue that is too small. Whatever comes: no
-// grant is exceeded either way, Replies find Receives (both in check), all ends, and the same seed gives the
-// same effects.
+// TestRandomBoth runs random events in both directions, over a send queue that is too small. In
+// every run no grant is exceeded either way, Replies find Receives (both in check), all ends, and
+// the same seed gives the same effects.
 func TestRandomBoth(t *testing.T) {
 	waited := 0
 	for seed := range uint64(150) {
@@ -289,7 +292,7 @@ func TestRandomBoth(t *testing.T) {
 		waited += w
 	}
 	if waited == 0 {
-		t.Error("nothing ever waited: the test tells too little")
+		t.Error("no request waited: the test proves too little")
 	}
 }
 
@@ -300,7 +303,7 @@ func randomBoth(t *testing.T, seed uint64) (log string, waited int) {
 	b := newBoth(t, role, 1+r.IntN(5), 1+r.IntN(5), 1+r.IntN(3))
 	var calls []*engine.Call
 	ended := make(map[*engine.Call]bool)
-	out, peers := 0, uint32(0) // Calls of ours that the peer has seen and not answered: the first so many
+	out, peers := 0, uint32(0) // our Calls that the peer has not answered: the first of them
 	var open []uint32
 	for step := 0; step < 300 || len(calls) > len(ended) || len(b.reqs) > 0 || len(b.ids) > 0; step++ {
 		if step > 3000 {

@@ -2,11 +2,11 @@ package engine
 
 import "time"
 
-// shrinkInterval is how long a borrowed send buffer is kept that nothing was sent from.
+// shrinkInterval is the time after which unused borrowed send buffers are returned.
 const shrinkInterval = time.Second
 
-// sendBuffers are those that messages are encoded into. A connection has as many as messages were
-// out at a time lately: what is more than its own it borrows, and gives back.
+// sendBuffers holds the buffers into which messages are encoded. A connection has as many as
+// messages were recently in flight. Those beyond its own it borrows, and returns.
 type sendBuffers struct {
 	free     []*Buffer // used last at the end
 	own      int       // never given back
@@ -14,10 +14,10 @@ type sendBuffers struct {
 	asked    bool          // Effects.WantBuffers was set, and not answered
 	dry      bool          // there was no memory to borrow, and nothing has come back since
 	most     int           // in use at a time, since shrinkBuffers ran last
-	shrinkAt time.Duration // when what was not in use goes back
+	shrinkAt time.Duration // when unused ones are returned
 }
 
-// used is how many buffers have a message that is out.
+// used returns the number of buffers with a message in flight.
 func (s *sendBuffers) used() int { return s.own + s.borrowed - len(s.free) }
 
 // last is the buffer to use next; there must be one.
@@ -65,7 +65,7 @@ func (e *Engine) addBuffers(list []*Buffer) {
 	s.borrowed += len(list)
 }
 
-// shrinkBuffers gives back what was not needed at any time since it did so last.
+// shrinkBuffers returns the borrowed buffers that were not in use at any time since its last run.
 func (e *Engine) shrinkBuffers() {
 	s := &e.sends
 	if s.borrowed == 0 || e.now < s.shrinkAt {

@@ -63,7 +63,7 @@ func TestBorrow(t *testing.T) {
 	}
 	timer()
 	if len(b.returned) != 0 {
-		t.Errorf("%d given back that were in use lately", len(b.returned))
+		t.Errorf("%d returned that were in use recently", len(b.returned))
 	}
 	burst(20, 3)
 	for x := range uint32(3) {
@@ -87,7 +87,8 @@ func TestBorrow(t *testing.T) {
 	}
 }
 
-// Without memory messages wait for a buffer that is in use, and nobody is asked again until it came back.
+// Without memory messages wait for a buffer that is in use, and the engine does not ask again until
+// one is free.
 func TestBorrowNothing(t *testing.T) {
 	b := granted(t)
 	b.call(call(2))
@@ -95,7 +96,7 @@ func TestBorrowNothing(t *testing.T) {
 	b.addBuffers(0)
 	b.call(call(4))
 	if len(b.sent) != 2 || b.wanted != 0 {
-		t.Fatalf("%d sent, %d asked for of one who has none", len(b.sent), b.wanted)
+		t.Fatalf("%d sent, %d wanted although there is no memory", len(b.sent), b.wanted)
 	}
 	b.complete()
 	if len(b.sent) != 3 || b.wanted != 1 {
@@ -108,7 +109,8 @@ func TestBorrowNothing(t *testing.T) {
 	}
 }
 
-// When a connection ends all buffers go back, those with messages that are out and those that come too late.
+// When a connection ends all buffers are returned, those with messages in flight and those that
+// come too late.
 func TestBorrowEnd(t *testing.T) {
 	b := granted(t)
 	for x := range uint32(5) {

@@ -59,7 +59,8 @@ const (
 	replyKey = "00000001 00000001 000000cc 00000080 00000000 00003000 "
 )
 
-// RFC 8797 §4.1, R261, R265: the Reply, and nothing else, ends one key of its own Call, if that was agreed.
+// RFC 8797 §4.1, R261, R265: a Reply, and no other message, invalidates one key of its own Call, if
+// that was negotiated.
 func TestResponderInvalidates(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -96,7 +97,7 @@ func TestResponderInvalidates(t *testing.T) {
 			b.answer(c.a)
 			want := "recv 0\n" + c.want + " signaled|solicited\n"
 			if !strings.Contains(want, "write") {
-				want += "release 0xcafe0001: <nil>\n" // nothing is read any more when the post returns
+				want += "release 0xcafe0001: <nil>\n" // its memory is free when the post returns
 			}
 			if diff := cmp.Diff(want, b.logged()); diff != "" {
 				t.Error(diff)
@@ -130,7 +131,7 @@ func TestRequesterAccepts(t *testing.T) {
 		{"no key", msg(1), 0, invalidating, false},
 		{"a Reply we cannot use: its key is ended all the same", msg(1)[:44], 0xb1, invalidating, false},
 		{"B19: the key of another Call in flight", msg(1), 0xb2, invalidating, true},
-		{"B19: a key nobody offered", msg(1), 0xff, invalidating, true},
+		{"B19: a key that was not offered", msg(1), 0xff, invalidating, true},
 		{"a Reply to nothing", msg(9), 0xb1, invalidating, true},
 		{"a Reply to a Call that waits for its credit", msg(3), 0xb3, invalidating, true},
 		{"R268: a Call of the peer with the same XID", unhex(t, "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000000"), 0xb1, invalidating, true},
@@ -169,8 +170,8 @@ func TestRequesterAccepts(t *testing.T) {
 	}
 }
 
-// A Call cancelled while its Reply, which ended a key of it, lay in the queue: that is no violation, and
-// the credit comes back (R135, T64). A key of another Call is one still.
+// A Call was cancelled while its Reply, which invalidated a key of it, was in the queue: that is no
+// violation, and the credit is free again (R135, T64). A key of another Call still is one.
 func TestCancelledCallsKeys(t *testing.T) {
 	for _, key := range []uint32{0xbb, 0xbc} {
 		b := newBench(t, engine.Requester, 4, 16)
