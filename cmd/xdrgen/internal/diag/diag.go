@@ -35,7 +35,7 @@ type Diagnostic struct {
 	Own      *Info // the rule if it is in a table of another package; then Rule is not used
 	Severity Severity
 	Span     source.Span // not valid if the finding is not about one place
-	Message  string      // what is wrong, in lower case, without a full stop
+	Message  string      // the fault, in lower case, without a full stop
 	Related  []Related
 	Notes    []string
 	Help     string // what to do; if empty, the help of the rule

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 )
 
-// TestNestedTypedefs nests arrays and optional data by typedefs. 32 levels are allowed, and more with a
-// struct between. Only one typedef is reported.
+// TestNestedTypedefs nests arrays and optional data by typedefs. 32 levels are allowed, and more
+// with a struct between. Only one typedef is reported.
 func TestNestedTypedefs(t *testing.T) {
 	for _, form := range []string{"typedef t%d *t%d;\n", "typedef t%d t%d<2>;\n", "typedef t%d t%d[1];\n"} {
 		chain := func(n int) string {

@@ -22,7 +22,8 @@ func (c *compiler) undefinedType(u *unit, t *syntax.Type) {
 	}
 	fits := func(s *symbol) bool {
 		return s.isType() && !(s.def != nil && s.def.Kind == syntax.Typedef && s.def.Span.File == t.Span.File &&
-			s.def.Span.Start <= t.Span.Start && t.Span.End <= s.def.Span.End) // not the typedef that uses the name
+			// Not the typedef that uses the name.
+			s.def.Span.Start <= t.Span.Start && t.Span.End <= s.def.Span.End)
 	}
 	c.report(c.suggest(u, d, t.Name, fits, "int", "unsigned", "hyper", "bool", "float", "double", "string", "opaque", "struct"))
 }
@@ -34,7 +35,8 @@ func (c *compiler) undefinedConst(u *unit, v syntax.Value) {
 	}
 	u.missing[v.Text] = true
 	d := usedTimes(u, diag.New(diag.UndefinedConst, v.Span, "constant %s is not declared", v.Text), v.Text)
-	fits := func(s *symbol) bool { return s.isConst() && s.state != resolving } // not the one that the name defines
+	// Not the one that the name defines.
+	fits := func(s *symbol) bool { return s.isConst() && s.state != resolving }
 	c.report(c.suggest(u, d, v.Text, fits, "TRUE", "FALSE"))
 }
 
