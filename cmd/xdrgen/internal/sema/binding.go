@@ -122,8 +122,9 @@ func (c *compiler) resolveBind(u *unit) {
 		s.decl.Open = true
 	}
 	c.resolveCodes(u)
+	paths := map[ddpOwner][][]string{}
 	for i := range u.bind.DDP {
-		c.resolveDDP(u, &u.bind.DDP[i])
+		c.resolveDDP(u, &u.bind.DDP[i], paths)
 	}
 }
 

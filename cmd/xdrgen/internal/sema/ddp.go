@@ -1,6 +1,7 @@
 package sema
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
@@ -9,8 +10,9 @@ import (
 
 // resolveDDP follows the path of a binding from the argument or result to the item (RFC 8166
 // §6.1), through structs, union arms, optional data, lists and arrays. If the procedure has
-// several arguments, the path begins with the name of one of them.
-func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
+// several arguments, the path begins with the name of one of them. paths has the results of
+// pathsTo for earlier bindings: a struct can have thousands of items.
+func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding, paths map[ddpOwner][][]string) {
 	proc, ok := c.ddpProc(u, b)
 	if !ok {
 		return
@@ -47,21 +49,40 @@ func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding) {
 		c.report(ambiguous(b, again.Name+", which contains itself, at any depth"))
 		return
 	}
-	var found [][]string
+	key := ddpOwner{proc, b.Reply, b.Owner}
+	found, ok := paths[key]
+	if !ok {
+		found = pathsTo(b.Owner, roots)
+		paths[key] = found
+	}
+	for _, to := range found {
+		other := append(to[:len(to):len(to)], b.Field.Name)
+		if !slices.Equal(other, b.Path) {
+			c.report(ambiguous(b, strings.Join(other, ".")))
+			return
+		}
+	}
+}
+
+// ddpOwner is a struct or union in the arguments or the result of a procedure.
+type ddpOwner struct {
+	proc  *ir.Proc
+	reply bool
+	owner *ir.Decl
+}
+
+// pathsTo returns paths from the arguments or the result to a struct or union, up to two for
+// each argument.
+func pathsTo(owner *ir.Decl, roots []*ir.Field) (found [][]string) {
 	for _, r := range roots {
-		s := search{owner: b.Owner, field: b.Field, on: map[*ir.Decl]bool{}, dead: map[*ir.Decl]bool{}}
+		s := search{owner: owner, on: map[*ir.Decl]bool{}, dead: map[*ir.Decl]bool{}}
 		if len(roots) > 1 {
 			s.path = []string{r.Name}
 		}
 		s.typ(r.Type)
 		found = append(found, s.found...)
 	}
-	for _, f := range found {
-		if other := strings.Join(f, "."); other != strings.Join(b.Path, ".") {
-			c.report(ambiguous(b, other))
-			return
-		}
-	}
+	return found
 }
 
 func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
@@ -186,10 +207,9 @@ func fieldNames(fields []*ir.Field) string {
 	return strings.Join(names, ", ")
 }
 
-// search collects up to two paths to a field of owner.
+// search collects up to two paths to owner.
 type search struct {
 	owner *ir.Decl
-	field *ir.Field
 	path  []string
 	found [][]string
 	on    map[*ir.Decl]bool // declarations on the current path
@@ -201,15 +221,15 @@ func (s *search) typ(t *ir.Type) {
 	if d == nil || s.on[d] || s.dead[d] || len(s.found) > 1 {
 		return
 	}
+	if d == s.owner {
+		s.found = append(s.found, slices.Clone(s.path))
+		return
+	}
 	before := len(s.found)
 	s.on[d] = true
 	for _, f := range fieldsOf(d) {
 		s.path = append(s.path, f.Name)
-		if d == s.owner && f == s.field {
-			s.found = append(s.found, append([]string(nil), s.path...))
-		} else {
-			s.typ(f.Type)
-		}
+		s.typ(f.Type)
 		s.path = s.path[:len(s.path)-1]
 	}
 	s.on[d] = false
