@@ -64,7 +64,7 @@ func WriteText(w io.Writer, d Diagnostic, o TextOptions) error {
 	if help != "" {
 		t.remark("help", help)
 	}
-	t.mended(d)
+	t.fixLines(d)
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }

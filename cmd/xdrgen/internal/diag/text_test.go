@@ -169,8 +169,8 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestMended checks the lines that are written for a fix.
-func TestMended(t *testing.T) {
+// TestFixLines checks the lines that are written for a fix.
+func TestFixLines(t *testing.T) {
 	for _, tt := range []struct{ name, text, put, want string }{
 		{"insert", "int a[]\nint b;", ";", "1 ~ int a;\n  |      +\n"},
 		{"replace", "\t[uint] a;", "unsigned int", "1 ~         unsigned int a;\n  |         ~~~~~~~~~~~~\n"},

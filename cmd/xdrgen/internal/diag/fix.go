@@ -21,11 +21,11 @@ func Apply(f *source.File, edits []Edit) []byte {
 	return append(out, f.Text[at:]...)
 }
 
-// maxMended limits the number of lines that are written for a fix.
-const maxMended = 4
+// maxFixLines limits the number of lines that are written for a fix.
+const maxFixLines = 4
 
-// mended writes the lines that the fix changes, as they are after it, and marks the new text.
-func (t *textWriter) mended(d Diagnostic) {
+// fixLines writes the lines that the fix changes, as they are after it, and marks the new text.
+func (t *textWriter) fixLines(d Diagnostic) {
 	if len(d.Fix) == 0 || !d.Fix[0].Span.Valid() {
 		return
 	}
@@ -53,10 +53,10 @@ func (t *textWriter) mended(d Diagnostic) {
 		}
 		marks[n] = append(marks[n], mark{line: n, from: from, to: from + len(e.Text), sign: sign, tint: green})
 	}
-	mended := source.NewFile("", text)
+	fixed := source.NewFile("", text)
 	lines := 1 + bytes.Count(text, []byte("\n"))
-	for n := first; n <= min(last, first+maxMended-1); n++ {
-		c := clipAt(mended, n-first+1, focus[n])
+	for n := first; n <= min(last, first+maxFixLines-1); n++ {
+		c := clipAt(fixed, n-first+1, focus[n])
 		c.before = c.before || p.before && n == first
 		c.after = c.after || p.after && n == first+lines-1
 		v := view(c, focus[n])
