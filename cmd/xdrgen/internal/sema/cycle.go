@@ -7,15 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// held calls visit with each declaration of which a value of d contains a value: by the fields of
+// eachContained calls visit with each declaration of which a value of d contains a value: by the fields of
 // a struct, or by the selected arm of a union. Optional data and arrays that may be empty do not
 // count. An array of fixed length 0 counts: it has no bytes, but no Go type either.
-func held(d *ir.Decl, visit func(*ir.Decl)) {
-	if next := heldBy(d.Type); next != nil {
+func eachContained(d *ir.Decl, visit func(*ir.Decl)) {
+	if next := containedDecl(d.Type); next != nil {
 		visit(next)
 	}
 	for _, f := range d.Fields {
-		if next := heldBy(f.Type); next != nil {
+		if next := containedDecl(f.Type); next != nil {
 			visit(next)
 		}
 	}
@@ -23,14 +23,14 @@ func held(d *ir.Decl, visit func(*ir.Decl)) {
 		if a.Field == nil {
 			continue
 		}
-		if next := heldBy(a.Field.Type); next != nil {
+		if next := containedDecl(a.Field.Type); next != nil {
 			visit(next)
 		}
 	}
 }
 
-// heldBy returns the declaration of which a value of type t contains a value, or nil.
-func heldBy(t *ir.Type) *ir.Decl {
+// containedDecl returns the declaration of which a value of type t contains a value, or nil.
+func containedDecl(t *ir.Type) *ir.Decl {
 	for t != nil && t.Kind == ir.FixedArray {
 		t = t.Elem
 	}
@@ -58,7 +58,7 @@ func (c *compiler) checkCycles(u *unit) {
 	walk = func(d *ir.Decl) {
 		mark[d] = active
 		path = append(path, d)
-		held(d, func(next *ir.Decl) {
+		eachContained(d, func(next *ir.Decl) {
 			switch {
 			case !endless[next] || begins[next]:
 			case mark[next] == 0:
@@ -69,7 +69,7 @@ func (c *compiler) checkCycles(u *unit) {
 				for path[from] != next {
 					from--
 				}
-				c.report(holdsItself(path[from:]))
+				c.report(containsItself(path[from:]))
 			}
 		})
 		path = path[:len(path)-1]
@@ -90,7 +90,7 @@ func (u *unit) endless() map[*ir.Decl]bool {
 	var ends []*ir.Decl
 	for _, d := range u.decls {
 		n := 0
-		held(d, func(next *ir.Decl) {
+		eachContained(d, func(next *ir.Decl) {
 			if next.Import == u.imp { // an imported one was checked in its own unit
 				users[next] = append(users[next], d)
 				n++
@@ -133,7 +133,7 @@ func (u *unit) endsAtOnce(d *ir.Decl) bool {
 		if a.Field == nil {
 			return true
 		}
-		if next := heldBy(a.Field.Type); next == nil || next.Import != u.imp {
+		if next := containedDecl(a.Field.Type); next == nil || next.Import != u.imp {
 			return true
 		}
 	}
@@ -174,7 +174,7 @@ func (u *unit) opens(enum *ir.Decl) bool {
 	return enum.Open || enum.Import == u.imp && u.opened[enum.Name]
 }
 
-func holdsItself(circle []*ir.Decl) diag.Diagnostic {
+func containsItself(circle []*ir.Decl) diag.Diagnostic {
 	first := circle[0]
 	var names []string
 	var union *ir.Decl

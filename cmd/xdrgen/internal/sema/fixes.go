@@ -111,11 +111,11 @@ func (t *trial) improves(set []int) bool {
 	if err != nil {
 		return false
 	}
-	mended := make([]diag.Diagnostic, len(set))
+	corrected := make([]diag.Diagnostic, len(set))
 	for k, i := range set {
-		mended[k] = t.before[i]
+		corrected[k] = t.before[i]
 	}
-	return gone(mended, edits, r.Diags) && noneNew(t.before, mended, r.Diags)
+	return gone(corrected, edits, r.Diags) && noneNew(t.before, corrected, r.Diags)
 }
 
 // ruleMessage is a finding without its place.
@@ -125,15 +125,15 @@ type ruleMessage struct {
 }
 
 // noneNew reports whether no finding of after is new, but for the warnings that improves
-// names. mended are the findings of before whose fixes were applied.
-func noneNew(before, mended, after []diag.Diagnostic) bool {
+// names. corrected are the findings of before whose fixes were applied.
+func noneNew(before, corrected, after []diag.Diagnostic) bool {
 	had := map[ruleMessage]int{}
 	for _, d := range before {
 		had[ruleMessage{d.Rule, d.Message}]++
 	}
 	fixed := map[ruleMessage]bool{}
 	rules := map[diag.Rule]bool{}
-	for _, d := range mended {
+	for _, d := range corrected {
 		had[ruleMessage{d.Rule, d.Message}]--
 		fixed[ruleMessage{d.Rule, d.Message}], rules[d.Rule] = true, true
 	}
@@ -148,7 +148,7 @@ func noneNew(before, mended, after []diag.Diagnostic) bool {
 
 // gone reports whether none of some findings is still at its place after edits. The edits of
 // a file are in order and do not touch, and after is sorted by place.
-func gone(mended []diag.Diagnostic, edits map[*source.File][]diag.Edit, after []diag.Diagnostic) bool {
+func gone(corrected []diag.Diagnostic, edits map[*source.File][]diag.Edit, after []diag.Diagnostic) bool {
 	type key struct {
 		ruleMessage
 		file string
@@ -164,7 +164,7 @@ func gone(mended []diag.Diagnostic, edits map[*source.File][]diag.Edit, after []
 	for f, e := range edits {
 		moves[f] = movesOf(e)
 	}
-	for _, d := range mended {
+	for _, d := range corrected {
 		low, high := moves[d.Fix[0].Span.File].of(d.Span.Start)
 		places := starts[key{ruleMessage{d.Rule, d.Message}, d.Span.File.Name}]
 		if i := sort.SearchInts(places, low); i < len(places) && places[i] <= high {

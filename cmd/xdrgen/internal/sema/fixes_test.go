@@ -49,18 +49,18 @@ func TestGone(t *testing.T) {
 func TestGoneGrowth(t *testing.T) {
 	costs, err := growth.Linear(4000, func(n int) func() int {
 		f := source.NewFile("u.x", make([]byte, 8*n))
-		var mended, after []diag.Diagnostic
+		var corrected, after []diag.Diagnostic
 		edits := map[*source.File][]diag.Edit{}
 		for i := range n {
 			at := source.Span{File: f, Start: 8 * i, End: 8*i + 3}
 			d := diag.New(diag.BareUnsigned, at, "unsigned without int").Replace(at, "x")
-			mended = append(mended, d)
+			corrected = append(corrected, d)
 			edits[f] = append(edits[f], d.Fix...)
 			d.Span.Start = 6*i + 2
 			after = append(after, d)
 		}
 		return func() int {
-			if !gone(mended, edits, after) {
+			if !gone(corrected, edits, after) {
 				t.Error("a finding is still there, expected all to be gone")
 			}
 			return 0
