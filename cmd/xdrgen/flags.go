@@ -176,7 +176,7 @@ func renames(list []string) ([]ir.Rename, error) {
 			return nil, fmt.Errorf("-rename %s: expected NAME=GoName, such as -rename Foo=OtherFoo, or STRUCT.FIELD=GoName", r)
 		}
 		f := source.NewFile("<-rename>", []byte(r+"\n"))
-		f.Made = true
+		f.Synthetic = true
 		out = append(out, ir.Rename{Pos: source.Span{File: f, End: len(name)}, XDR: name, GoName: goName})
 	}
 	return out, nil

@@ -29,7 +29,7 @@ func (r *Result) tryFixes(o Options) {
 	end := map[*source.File]int{}
 	order := make([]int, 0, len(r.Diags))
 	for i, d := range r.Diags {
-		if len(d.Fix) > 0 && !d.Fix[0].Span.File.Made {
+		if len(d.Fix) > 0 && !d.Fix[0].Span.File.Synthetic {
 			order = append(order, i)
 		}
 	}

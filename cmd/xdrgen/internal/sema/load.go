@@ -108,7 +108,7 @@ func (c *compiler) loadRoot() (*unit, error) {
 		return nil, err
 	}
 	for _, name := range c.o.Imports {
-		flag := made("<-import>", name)
+		flag := synthetic("<-import>", name)
 		flag.Name = filepath.ToSlash(filepath.Join(filepath.Dir(c.o.Files[0]), flag.Name))
 		c.include(u, name, source.Span{File: flag, End: len(name)})
 	}

@@ -26,10 +26,10 @@ func (c *compiler) outside(u *unit) {
 	c.fixMacros(u)
 }
 
-// made returns a text of the compiler as a file.
-func made(name, text string) *source.File {
+// synthetic returns a text of the compiler as a file.
+func synthetic(name, text string) *source.File {
 	f := source.NewFile(name, []byte(text))
-	f.Made = true
+	f.Synthetic = true
 	return f
 }
 
@@ -37,7 +37,7 @@ func made(name, text string) *source.File {
 func (c *compiler) giveTypes(u *unit) {
 	if u.imp == nil {
 		for _, g := range c.o.Types {
-			c.give(u, made("<-type "+g.Name+">", declaration(g.Name, g.XDR)+"\n"))
+			c.give(u, synthetic("<-type "+g.Name+">", declaration(g.Name, g.XDR)+"\n"))
 		}
 	}
 	for _, g := range u.given {
@@ -45,7 +45,7 @@ func (c *compiler) giveTypes(u *unit) {
 		if g.Type {
 			text = declaration(g.Name.Text, g.Text)
 		}
-		c.give(u, made("<"+g.Name.Pos.File.Base()+">", text+"\n"))
+		c.give(u, synthetic("<"+g.Name.Pos.File.Base()+">", text+"\n"))
 	}
 }
 
@@ -203,7 +203,7 @@ func (c *compiler) fromRoutine(u *unit, names []missing) bool {
 			}
 			c.report(diag.New(diag.CDefinition, d.Span, "%s is declared for C only: by this line, its wire form is %s", m.name, wire).
 				With(m.at, "used here").Helpf("write typedef %s %s;", wire, m.name))
-			c.give(u, made("<"+x.file.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
+			c.give(u, synthetic("<"+x.file.Source.Base()+">", "typedef "+wire+" "+m.name+";\n"))
 			found = true
 		}
 	}
@@ -263,7 +263,7 @@ func (c *compiler) fromPrelude(u *unit, names []missing) bool {
 			if g.name != m.name {
 				continue
 			}
-			c.give(u, made("<prelude>", "/* Not declared in the file, taken from "+g.from+". */\n"+g.xdr+"\n"))
+			c.give(u, synthetic("<prelude>", "/* Not declared in the file, taken from "+g.from+". */\n"+g.xdr+"\n"))
 			c.report(diag.New(diag.Prelude, m.at, "%s is not declared: read as in %s", m.name, g.from).Helpf("write it into the file: %s", g.xdr))
 			found = true
 		}

@@ -105,7 +105,7 @@ func (c *compiler) compile(u *unit) {
 func (u *unit) ir() *ir.Unit {
 	out := &ir.Unit{Name: u.name, Decls: u.decls}
 	for _, f := range u.files {
-		if !f.Source.Made {
+		if !f.Source.Synthetic {
 			out.Files = append(out.Files, irFile(f))
 		}
 	}

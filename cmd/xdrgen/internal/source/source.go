@@ -14,10 +14,10 @@ const MaxSize = 16 << 20
 
 // File is a source file. It does not change after NewFile.
 type File struct {
-	Name   string // name for messages, as the user gave it
-	Text   []byte
-	Origin *Origin // lines of the document that the file was extracted from; nil if it was not
-	Made   bool    // the compiler made the text from a flag or its prelude; there is no such file
+	Name      string // name for messages, as the user gave it
+	Text      []byte
+	Origin    *Origin // lines of the document that the file was extracted from; nil if it was not
+	Synthetic bool    // the compiler made the text from a flag or its prelude; there is no such file
 
 	lines []int  // offset of the first byte of each line
 	stops []stop // places within long lines, in order
