@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// eachContained calls visit with each declaration of which a value of d contains a value: by the fields of
-// a struct, or by the selected arm of a union. Optional data and arrays that may be empty do not
-// count. An array of fixed length 0 counts: it has no bytes, but no Go type either.
+// eachContained calls visit with each declaration of which a value of d contains a value: by the
+// fields of a struct, or by the selected arm of a union. Optional data and arrays that may be
+// empty do not count. An array of fixed length 0 counts: it has no bytes, but no Go type either.
 func eachContained(d *ir.Decl, visit func(*ir.Decl)) {
 	if next := containedDecl(d.Type); next != nil {
 		visit(next)

@@ -9,9 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// maxTrials limits how often a unit is compiled to try fixes. maxTried limits the bytes that
-// are compiled for that, though a first trial always takes place. A fix that was not tried is
-// not offered.
+// maxTrials limits the number of compilations that try fixes of a unit. maxTried limits the bytes
+// that they compile, except for the first compilation. A fix that was not tried is removed.
 const (
 	maxTrials = 64
 	maxTried  = 4 << 20
@@ -70,8 +69,8 @@ type trial struct {
 	left   int // compilations
 }
 
-// choose returns the findings of kept and of set whose fixes can be applied together. Both
-// are in the order of their places.
+// choose returns kept and those findings of set whose fixes can be applied together with the
+// fixes of kept. Both lists are in the order of their places.
 func (t *trial) choose(kept, set []int) []int {
 	if t.left == 0 || len(set) == 0 {
 		return kept
@@ -87,9 +86,9 @@ func (t *trial) choose(kept, set []int) []int {
 	return t.choose(t.choose(kept, set[:half]), set[half:])
 }
 
-// improves reports whether the unit with the fixes of some findings lacks those findings and
-// has no new ones. Two kinds of warning may appear: one that is given once for each file or
-// name, at its next place, and one behind a syntax error that has a fix as well.
+// improves reports whether the fixes of some findings remove these findings and cause no new
+// ones. Two kinds of new warnings are allowed: a warning that is given once for each file or
+// name, at its next place, and a warning with a fix that a syntax error had hidden.
 func (t *trial) improves(set []int) bool {
 	if t.left == 0 {
 		return false
@@ -146,8 +145,8 @@ func noneNew(before, corrected, after []diag.Diagnostic) bool {
 	return true
 }
 
-// gone reports whether none of some findings is still at its place after edits. The edits of
-// a file are in order and do not touch, and after is sorted by place.
+// gone reports whether none of the corrected findings is still at its place after the edits. The
+// edits of a file must be in order and must not touch. after must be sorted by place.
 func gone(corrected []diag.Diagnostic, edits map[*source.File][]diag.Edit, after []diag.Diagnostic) bool {
 	type key struct {
 		ruleMessage
@@ -174,10 +173,10 @@ func gone(corrected []diag.Diagnostic, edits map[*source.File][]diag.Edit, after
 	return true
 }
 
-// moves says where edits of a file move the places in it.
+// moves maps offsets before the edits of a file to offsets after them.
 type moves struct {
 	edits []diag.Edit
-	by    []int // how far the edits before each edit move what follows them, and how far all do
+	by    []int // for each edit, by how many bytes the edits before it move text; last, all edits
 }
 
 func movesOf(edits []diag.Edit) moves {
@@ -188,11 +187,11 @@ func movesOf(edits []diag.Edit) moves {
 	return m
 }
 
-// of returns the offsets between which an offset is after the edits.
+// of returns the range of offsets that an offset can have after the edits.
 func (m moves) of(offset int) (low, high int) {
 	i := sort.Search(len(m.edits), func(i int) bool { return m.edits[i].Span.Start >= offset })
 	low = offset + m.by[i]
-	if i > 0 && m.edits[i-1].Span.End > offset { // it is within that edit
+	if i > 0 && m.edits[i-1].Span.End > offset { // the offset is inside that edit
 		low = offset + m.by[i-1]
 	}
 	high = low

@@ -17,7 +17,7 @@ type File struct {
 	Name      string // name for messages, as the user gave it
 	Text      []byte
 	Origin    *Origin // lines of the document that the file was extracted from; nil if it was not
-	Synthetic bool    // the compiler made the text from a flag or its prelude; there is no such file
+	Synthetic bool    // text that the compiler made from a flag or its prelude; no such file exists
 
 	lines []int  // offset of the first byte of each line
 	stops []stop // places within long lines, in order
