@@ -37,11 +37,20 @@ import (
 //	deferred ─────────────┘  └──> sentReads ───────────────────────> awaitingDone
 //	   a Receive is free for its RDMA_DONE
 //
-// A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received, assembling,
-// readDeferred, reading or delivered. An answer with Drop goes from delivered to released. A Reply
-// is never delivered: when it is whole, or cannot be used, RDMA_DONE is sent, and its states are
-// doneQueued, doneSent and released. When the connection ends, every Request goes to released. The
-// Step after that makes it idle.
+// These ways are not drawn:
+//
+//   - A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received,
+//     assembling, readDeferred, reading or delivered.
+//   - An answer with Drop goes from delivered to released.
+//   - An answer whose bytes are all copied to the send buffer goes from sent to released at the end
+//     of the Step that posts it.
+//   - A Reply is never delivered. When it is whole, or cannot be used, it goes to doneQueued from
+//     the same states as a refused Call, except delivered. When RDMA_DONE is posted it goes to
+//     doneSent, and when that Send has completed to released.
+//   - When the connection ends, every Request goes to released, those of the driver at their
+//     EventAssembly or EventReply.
+//
+// The Step after the one that releases a Request makes it idle.
 type Request struct {
 	XID   uint32
 	Lists header.Lists // the Writes and Reply chunk that the peer offers; no Reads
@@ -91,8 +100,8 @@ type Request struct {
 	deadline  time.Duration // of sentReads and awaitingDone
 }
 
-// requestState is the state of a Request. In each state one list of the engine holds the Request,
-// or the driver does.
+// requestState is the state of a Request. The comments say what holds the Request in each state: a
+// list of the engine, or the driver.
 type requestState uint8
 
 const (

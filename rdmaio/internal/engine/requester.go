@@ -22,8 +22,9 @@ import (
 //	                        │                         callReading ─────────────────────┤
 //	                        └──────────────────────────────────────────────────────────┘
 //
-// EventCancel of a Call that was sent sets call to nil and leaves the state: the credit is in use
-// until the Reply (R135).
+// A Call whose message does not fit goes from callWaiting to callIdle, too. EventCancel of a Call
+// that was sent sets call to nil and does not change the state: the credit is in use until the
+// Reply (R135). When the connection ends, abandonCalls ends all Calls without these steps.
 type pending struct {
 	state  callState
 	xid    uint32
@@ -209,13 +210,12 @@ func (e *Engine) finish(c *Call, f *header.Fault) {
 	e.stats.FaultyMessages++
 	e.done(c, f)
 	if f.Code == header.FaultReturnMore {
-		e.end(f) // T65: the peer wrote more than was offered
+		e.end(f) // T65: the peer claims more bytes than were offered; do not trust it with memory
 	}
 }
 
-// result checks a Reply against its Call, and takes over the lengths (R79 to R81, R83,
-// R85 to R87, R98). Nothing in a
-// header is protected, so no word of it is used unchecked (RFC 8166 §8.2.2.4; R307).
+// result checks a Reply against its Call, and takes over the lengths (R79 to R81, R83, R85 to R87,
+// R98). Nothing protects a header, so no word of it is used unchecked (RFC 8166 §8.2.2.4; R307).
 func (e *Engine) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
 	var f *header.Fault
