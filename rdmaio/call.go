@@ -25,9 +25,11 @@ type Call struct {
 	// slice asks for that result inline.
 	Results [][]byte
 
-	// ReplyBuf is the buffer for the reply, its verifier included (RFC 8166 §8.2.2.2; R103),
-	// without the Results. If its length is more than an inline reply can have, the connection
-	// offers it as the reply chunk. If nil, an inline reply is received in memory allocated for it.
+	// ReplyBuf is the buffer for the reply without the Results. If the largest reply, its verifier
+	// included (RFC 8166 §8.2.2.2; R103), may not fit inline, ReplyBuf must be as long as that, or
+	// MaxReply must be set. Otherwise the peer refuses the Call when the reply does not fit. If its
+	// length is more than an inline reply can have, the connection offers ReplyBuf as the reply
+	// chunk. If nil, the reply is received in memory allocated for it.
 	ReplyBuf []byte
 
 	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
@@ -44,8 +46,9 @@ type Call struct {
 
 // Reply is the answer to a Call. It is valid until its Call is used again.
 type Reply struct {
-	// Message is the RPC Reply without the Items. It is a part of ReplyBuf if the reply came by
-	// that chunk, or came inline and fits ReplyBuf. Otherwise it has memory of its own.
+	// Message is the RPC Reply without the Items. It is a part of ReplyBuf if it fits there, except
+	// that a reply which came inline, although ReplyBuf was offered as the reply chunk, has memory
+	// of its own.
 	Message []byte
 
 	// Items has an element for each of Results: Data is the part of that slice that the server

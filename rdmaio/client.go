@@ -104,12 +104,14 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 //	 |               failed  |    | pause is over                      |   |
 //	 |                       v    |                                    |   |
 //	 |                      pausing <----------------------------------+   |
-//	 |                                lost before any reply                |
+//	 |                                  ended without a reply              |
 //	 +---------------------------------------------------------------------+
-//	   lost after a reply, IdleTimeout, or StuckTimeout
+//	                        ended after a reply
 //
-// With a ReverseHandler, and while Calls wait, an idle Client connects again at once. Close ends
-// the Client in every state.
+// A connection ends when it is lost, and by IdleTimeout or StuckTimeout. With a ReverseHandler, and
+// while Calls wait, an idle Client connects again at once. If no Call waits when an attempt has
+// failed, the Client is idle, and the pause delays the next Call. Close ends the Client in every
+// state.
 //
 // A Call in progress on a lost connection is sent again on the next one, with the same XID, so that
 // a server with a reply cache executes it once. By then its old keys are invalid; it offers new

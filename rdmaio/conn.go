@@ -32,7 +32,8 @@ import (
 //	            v
 //	          freed
 //
-// In setup a fault makes Dial return an error. The peer may be up earlier: a server serves its
+// What ends a connection that is up ends one in setup or draining, too. In setup it makes Dial
+// return an error. The peer may be up earlier: a server serves its
 // Calls during setup. When the connection is up, ConnUp is emitted and Call works. A draining
 // connection gives no more Calls to handlers. When it is down, Done is closed, Err returns the
 // reason, all Calls have failed and replies of handlers are discarded. When it is freed, Close

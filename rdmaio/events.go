@@ -115,7 +115,7 @@ type Limit string
 const (
 	LimitCredits       Limit = "Credits"       // a Call of this side waits for a credit
 	LimitMaxConns      Limit = "MaxConns"      // a connection was rejected
-	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for memory of its connection
+	LimitMaxConnMemory Limit = "MaxConnMemory" // a Call received waits for memory (MaxMemory too)
 	LimitMaxMemory     Limit = "MaxMemory"     // a Call received was refused by ERR_CHUNK
 	LimitMaxHandlers   Limit = "MaxHandlers"   // a Call received waits for a handler to end
 )
