@@ -26,8 +26,10 @@ var (
 	ErrConnectionRefused = errors.New("verbs: no listener at the address")
 	ErrDisconnected      = errors.New("verbs: disconnected by this side")
 	ErrPeerDisconnected  = errors.New("verbs: disconnected by the peer")
-	ErrConnectionBroken  = errors.New("verbs: connection broken by an error") // with a StatusError
 	ErrDeviceRemoved     = errors.New("verbs: device was removed")
+
+	// ErrConnectionBroken is wrapped together with a StatusError, if the status is known.
+	ErrConnectionBroken = errors.New("verbs: connection broken by an error")
 )
 
 // StatusError is a Status other than StatusSuccess as an error. It is comparable:

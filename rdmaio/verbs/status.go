@@ -28,8 +28,8 @@ const (
 	// flushed one are flushed. It is unknown whether the peer saw a part of the request.
 	StatusFlushed
 
-	// StatusRemoteInvalidRequest means that the peer could not accept the message: it was
-	// too long for its Receive, or one Read more than negotiated.
+	// StatusRemoteInvalidRequest means that the peer could not accept the request: a message
+	// was longer than its Receive, or there were more Reads than negotiated.
 	StatusRemoteInvalidRequest
 
 	// StatusRemoteAccess means that the peer refused the key, range, right or domain of a

@@ -217,8 +217,7 @@ func (c *completionQueue) releaseDelayed() {
 	}
 }
 
-// releaseEnded makes the deferred completions of a queue pair ready whose connection has
-// ended.
+// releaseEnded makes the deferred completions of qp ready. Its connection has ended.
 func (c *completionQueue) releaseEnded(qp *queuePair) {
 	c.mu.Lock()
 	out := c.collect(qp, false)

@@ -2,8 +2,9 @@ package fault
 
 import "time"
 
-// wake handles a notification of the provider, or one without need, which providers may
-// make. The queue is no longer armed afterwards, even if the notification is lost.
+// wake passes a notification on, or injects a fault. The provider calls it, and so does this
+// package: a notification without need is allowed. The queue is no longer armed afterwards,
+// even if the notification is lost.
 func (c *completionQueue) wake() {
 	c.mu.Lock()
 	c.armed = false
