@@ -63,9 +63,9 @@ type Config struct {
 	MaxConnections int
 
 	// MaxPerSource is the largest number of connections that a listener accepts from
-	// one IPv4 address or one IPv6 network of 64 bits. If zero, the default is 64,
-	// and connections from this machine are not limited. If negative, there is no
-	// limit.
+	// one IPv4 address or one IPv6 network of 64 bits. If zero, the default is 64.
+	// If negative, there is no limit. Connections from this machine are limited only
+	// if it is positive.
 	MaxPerSource int
 
 	// MaxHandshakes is the largest number of connections of a listener that are in
@@ -100,8 +100,8 @@ type Config struct {
 
 // RawConfig holds the parameters that both sides of a connection without the profile
 // have agreed on elsewhere. Such a connection has no private data, no SendWithInvalidate, no
-// solicited events, and no reasons for refusing or closing a connection. Control data
-// of the peer is never a reason to end it, but for its size.
+// solicited events, and no reasons for refusing or closing a connection. The content of
+// the peer's control data never ends a connection; its size does (MaxControl).
 type RawConfig struct {
 	// MaxSend is the length of the longest Send of either side, in bytes. If zero,
 	// the default is 16 MiB.
@@ -234,8 +234,8 @@ type Stats struct {
 	Broken      int64 // those of them that ended with an error of either side
 
 	Refused          int64 // connections that a listener refused: the sum of the next four
-	RefusedFull      int64 // the device had MaxConnections, or was closed or removed
-	RefusedSource    int64 // the source had MaxPerSource
+	RefusedFull      int64 // the device had MaxConnections connections, or was closed or removed
+	RefusedSource    int64 // the source had MaxPerSource connections
 	RefusedHandshake int64 // the handshake failed, was too slow, or the oldest of too many
 	RefusedBacklog   int64 // Backlog requests waited for Accept
 
