@@ -112,7 +112,8 @@ func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (n
 	return netip.AddrPort{}, fmt.Errorf("%w: program %d version %d, netid %q", ErrNotRegistered, prog, vers, netID)
 }
 
-// host returns at with the server's address, if the connection has the same address family.
+// host returns at with the server's address for the unspecified one, if the connection has the same
+// address family.
 func (c *Client) host(at netip.AddrPort) netip.AddrPort {
 	server, err := netip.ParseAddrPort(c.conn.RemoteAddr().String())
 	if addr := server.Addr().Unmap(); err == nil && addr.Is4() == at.Addr().Is4() {
