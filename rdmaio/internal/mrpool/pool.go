@@ -187,7 +187,7 @@ func (p *Pool) staged(n int) {
 	p.mu.Unlock()
 }
 
-// register registers buf, by a kept region object if there is one.
+// register registers buf, with a kept region object if there is one.
 func (p *Pool) register(buf []byte, access verbs.Access) (verbs.MemoryRegion, error) {
 	p.mu.Lock()
 	if p.closed {

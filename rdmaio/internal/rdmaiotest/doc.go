@@ -1,12 +1,12 @@
 // Package rdmaiotest runs connections of package rdmaio in tests, and checks everything that they
 // send.
 //
-// A [World] is a network with a client's and a server's device. Both are traced, and an oracle sees
-// each event: it holds what the endpoints do against the rules of RFC 8166 and RFC 8167 that are
-// always true (credits, live keys, one answer for each Call), and fails the test at its end if one
-// was broken. It knows the documents and the bytes of messages, and nothing of the engine. Package
-// peertest has a peer that breaks rules, [SocketPeer] one that needs no device at all, and
-// [Linearizable] judges a history of operations.
+// A [World] is a network with a client's and a server's device. Both are traced, and an oracle
+// sees each event. It checks the rules of RFC 8166 and RFC 8167 that hold at all times (credits,
+// live keys, one answer for each Call), and fails the test at its end if an endpoint broke one. It
+// knows the documents and the bytes of messages, and nothing of the engine. Package peertest has a
+// peer that breaks rules, [SocketPeer] one that needs no device at all, and [Linearizable] judges
+// a history of operations.
 //
 //	w := rdmaiotest.New(t) // or NewTCP, or Each for both
 //	s := w.Serve(handler, nil)

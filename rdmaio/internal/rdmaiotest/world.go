@@ -127,9 +127,9 @@ func (w *World) observe() func(name string, d verbs.Device) verbs.Device {
 	return func(name string, d verbs.Device) verbs.Device { return device{tr.Device(d), w.oracle, name} }
 }
 
-// limitTime removes the devices from a test that runs for more than a minute, or what PATIENCE
-// says: so a Call that hangs fails that test, and not the whole run. In a bubble of package
-// synctest the runtime finds deadlocks.
+// limitTime removes the devices of a test that runs for more than a minute, or than the environment
+// variable PATIENCE allows. So a Call that hangs fails that test and does not stop the whole run.
+// In a bubble of package synctest there is no limit: the runtime finds deadlocks.
 func (w *World) limitTime(remove func()) (stop func()) {
 	if time.Now().Year() < 2020 { // a bubble's clock begins in 2000
 		return func() {}
