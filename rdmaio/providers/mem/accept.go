@@ -131,7 +131,7 @@ func (r *connRequest) join(q *queuePair, p verbs.ConnParams) (own, peers *verbs.
 	q.depth, r.from.depth = own.InitiatorDepth, peers.InitiatorDepth
 	q.peer, r.from.peer = r.from, q
 	q.link.Store(lf)
-	q.state.Store(uint32(verbs.StateConnected))
-	r.from.state.Store(uint32(verbs.StateConnected))
+	q.SetState(verbs.StateConnected)
+	r.from.SetState(verbs.StateConnected)
 	return own, peers, nil
 }

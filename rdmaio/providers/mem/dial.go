@@ -68,9 +68,5 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 	}
 	l := q.lock()
 	defer l.UnlockNotify()
-	if s := q.State(); s != verbs.StateInit {
-		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
-	}
-	q.state.Store(uint32(verbs.StateConnecting))
-	return q, p, nil
+	return q, p, q.StartConnecting()
 }

@@ -62,7 +62,7 @@ func (l *link) endOne(q *queuePair, err error) {
 		return
 	}
 	q.err = err
-	q.state.Store(uint32(verbs.StateError))
+	q.SetState(verbs.StateError)
 	for i := range q.waiting {
 		q.CompleteSend(&l.Mutex, &q.waiting[i], verbs.StatusFlushed)
 	}

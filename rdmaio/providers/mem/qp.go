@@ -14,7 +14,6 @@ type queuePair struct {
 	dev *Device
 
 	link  atomic.Pointer[link]
-	state atomic.Uint32 // verbs.QPState; written under the link
 	err   error
 	peer  *queuePair    // set from StateConnected on
 	abort chan struct{} // closed to make Dial give up
@@ -38,9 +37,6 @@ type recv struct {
 	total int
 	sgl   soft.List
 }
-
-// State implements verbs.QueuePair.
-func (q *queuePair) State() verbs.QPState { return verbs.QPState(q.state.Load()) }
 
 // Err implements verbs.QueuePair.
 func (q *queuePair) Err() error {
@@ -75,7 +71,7 @@ func (q *queuePair) Close() error {
 		return nil
 	}
 	l.end(q, verbs.ErrDisconnected, verbs.ErrPeerDisconnected)
-	q.state.Store(uint32(verbs.StateClosed))
+	q.SetState(verbs.StateClosed)
 	q.ReleaseCQs()
 	l.UnlockNotify()
 	q.Unregister()

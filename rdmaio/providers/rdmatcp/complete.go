@@ -105,7 +105,7 @@ func (q *queuePair) finish() {
 		q.completeRecv()
 	}
 	q.sq, q.rq, q.resp, q.reads = ring[request]{}, ring[recv]{}, ring[response]{}, ring[uint64]{}
-	q.state.Store(uint32(verbs.StateError))
+	q.SetState(verbs.StateError)
 	q.mu.Notify(q.Cfg.Notify)
 	close(q.ended)
 }

@@ -227,11 +227,7 @@ func (d *Device) connecting(qp verbs.QueuePair, params *verbs.ConnParams) (*queu
 	}
 	q.mu.Lock()
 	defer q.mu.UnlockNotify()
-	if s := q.State(); s != verbs.StateInit {
-		return nil, p, fmt.Errorf("queue pair %d is in state %v, not init: %w", q.Num(), s, verbs.ErrInvalidState)
-	}
-	q.state.Store(uint32(verbs.StateConnecting))
-	return q, p, nil
+	return q, p, q.StartConnecting()
 }
 
 // Error numbers of Windows, which package syscall does not translate.

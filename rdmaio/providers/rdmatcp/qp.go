@@ -31,8 +31,7 @@ type queuePair struct {
 	soft.QueuePair
 	dev *Device
 
-	state atomic.Uint32 // verbs.QPState; written under mu
-	wire  atomic.Pointer[wire]
+	wire atomic.Pointer[wire]
 
 	mu soft.Mutex
 
@@ -111,9 +110,6 @@ type response struct {
 	sent   int // bytes that are in batches
 }
 
-// State implements verbs.QueuePair.
-func (q *queuePair) State() verbs.QPState { return verbs.QPState(q.state.Load()) }
-
 // Err implements verbs.QueuePair.
 func (q *queuePair) Err() error {
 	q.mu.Lock()
@@ -162,7 +158,7 @@ func (q *queuePair) Close() error {
 		q.mu.Unlock()
 		return nil
 	}
-	q.state.Store(uint32(verbs.StateClosed))
+	q.SetState(verbs.StateClosed)
 	q.ReleaseCQs()
 	q.mu.UnlockNotify()
 	q.Unregister()
@@ -190,7 +186,7 @@ func (q *queuePair) start(w *wire, depth, resources int, maxSend uint32) error {
 	}
 	q.depth, q.resources, q.maxSend, q.cancel = depth, resources, maxSend, nil
 	q.wire.Store(w)
-	q.state.Store(uint32(verbs.StateConnected))
+	q.SetState(verbs.StateConnected)
 	d := q.dev
 	d.stats.connections.Add(1)
 	d.goroutines.Go(func() { q.readLoop(w) })

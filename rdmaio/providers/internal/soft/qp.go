@@ -16,7 +16,8 @@ type QueuePair struct {
 
 	SendUsed, RecvUsed atomic.Int32 // entries of requests whose completions were not polled
 
-	num uint32
+	num   uint32
+	state atomic.Uint32 // a verbs.QPState; the provider's lock is held to change it
 
 	// unreported counts the completed requests of the send queue since the last completion. The
 	// provider's lock guards it.
@@ -25,6 +26,22 @@ type QueuePair struct {
 
 // Num implements verbs.QueuePair.
 func (q *QueuePair) Num() uint32 { return q.num }
+
+// State implements verbs.QueuePair.
+func (q *QueuePair) State() verbs.QPState { return verbs.QPState(q.state.Load()) }
+
+// SetState sets the state. The provider's lock is held.
+func (q *QueuePair) SetState(s verbs.QPState) { q.state.Store(uint32(s)) }
+
+// StartConnecting moves the queue pair from StateInit to StateConnecting. The provider's lock
+// is held.
+func (q *QueuePair) StartConnecting() error {
+	if s := q.State(); s != verbs.StateInit {
+		return fmt.Errorf("queue pair %d is in state %v, want %v: %w", q.num, s, verbs.StateInit, verbs.ErrInvalidState)
+	}
+	q.SetState(verbs.StateConnecting)
+	return nil
+}
 
 // Configure sets the configuration, after it has checked it and filled in defaults.
 func (q *QueuePair) Configure(pd *Domain, num uint32, cfg verbs.QPConfig) error {
