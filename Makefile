@@ -106,7 +106,7 @@ test-bench: ## vet and test the benchmark module
 
 # Codecs depend on these: 32-bit int, other alignment, other byte order. Of rpcbind only the codec is tested:
 # its client needs namespaces, which the emulators do not offer, and deadlines, which they do not meet.
-codecs = ./runtime/xdr/... ./runtime/oncrpc ./gen/... ./rdmaio/internal/header...
+codecs = ./runtime/xdr/... ./runtime/oncrpc ./gen/... ./rdmaio/internal/header ./rdmaio/internal/v1
 test-arch: ## run the codec tests as 386, arm64 and s390x, as far as this machine can run their programs
 	@host=$$($(GO) env GOHOSTARCH); set -e; for arch in 386 arm64 s390x; do \
 		case $$arch in arm64) run=qemu-aarch64-static;; s390x) run=qemu-s390x-static;; *) run=qemu-i386-static;; esac; \

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/machine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -171,8 +171,8 @@ const defaultTimeout = 30 * time.Second
 type settings struct {
 	Config
 	limits  chunk.Limits
-	private header1.Private // what this side advertises
-	faults  *slog.Logger    // for errors and panics of handlers
+	private v1.Private   // what this side advertises
+	faults  *slog.Logger // for errors and panics of handlers
 
 	calls, serves int // credits for the Calls of this side, and for those of the peer
 }
@@ -235,8 +235,8 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 		err = fmt.Errorf("rdmaio: Config.Credits is %d (which counts twice for a server with Legacy) and ReverseCredits %d: together more than the device's %d Receives: %w",
 			s.Credits, s.ReverseCredits, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
-	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, header1.MostInline)
-	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, header1.MostInline)
+	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, v1.MostInline)
+	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, v1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
 	limit(&s.MaxReadBytes, 16<<20, math.MaxInt/2)
@@ -257,10 +257,10 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 	if s.Logger == nil {
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
-	s.InlineSend, s.InlineRecv = header1.InlineSize(s.InlineSend), header1.InlineSize(s.InlineRecv)
-	s.private = header1.DefaultPrivate()
-	if a.MaxPrivateData >= header1.PrivateSize { // else there is no room for it (RFC 8797 §4)
-		s.private = header1.Private{
+	s.InlineSend, s.InlineRecv = v1.InlineSize(s.InlineSend), v1.InlineSize(s.InlineRecv)
+	s.private = v1.DefaultPrivate()
+	if a.MaxPrivateData >= v1.PrivateSize { // else there is no room for it (RFC 8797 §4)
+		s.private = v1.Private{
 			Send: s.InlineSend, Recv: s.InlineRecv,
 			RemoteInvalidate: s.RemoteInvalidate > 0 && a.RemoteInvalidate,
 		}
@@ -275,7 +275,7 @@ func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings
 // params returns the parameters of connection setup. The private data begins with the RFC 8797
 // format, because some peers only look at its start (A30).
 func (s *settings) params() *verbs.ConnParams {
-	if s.private == header1.DefaultPrivate() {
+	if s.private == v1.DefaultPrivate() {
 		return nil // says the same (RFC 8797 §5.1)
 	}
 	return &verbs.ConnParams{PrivateData: s.private.Append(nil)}

@@ -11,6 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -45,6 +47,7 @@ type Conn struct {
 	cq        verbs.CompletionQueue  // of Receives
 	sendCQ    verbs.CompletionQueue
 	qp        verbs.QueuePair
+	version   protocol.Version // the engine's
 	pool      *mrpool.Pool
 	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
 	role      engine.Role
@@ -118,8 +121,9 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	}); err != nil {
 		return nil, err
 	}
+	c.version = new(v1.Version)
 	cfg := engine.Config{
-		Role: role, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
+		Role: role, Version: c.version, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 	}

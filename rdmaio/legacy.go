@@ -1,7 +1,6 @@
 package rdmaio
 
 import (
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -34,7 +33,6 @@ func (p *Padding) Skip(at, n int) int {
 // §3.4; R104). The keys are invalidated when the peer has sent RDMA_DONE, or with the connection.
 func (r *Request) offerReadChunks(m *Message) error {
 	c := r.conn
-	most := c.terms.Load().Send
 	count, segments := 0, 0
 	for i := range m.Items {
 		if n := c.segments(len(m.Items[i].Data)); n > 0 {
@@ -42,7 +40,7 @@ func (r *Request) offerReadChunks(m *Message) error {
 			segments += n
 		}
 	}
-	room := most - header.PrefixSize - r.req.Lists.Size()
+	room := c.sendRoom(&r.req.Lists)
 	need := 24*segments + len(m.Inline)
 	long := need > room
 	if long {
@@ -50,6 +48,7 @@ func (r *Request) offerReadChunks(m *Message) error {
 		need = 24 * (segments + c.segments(len(m.Inline)))
 	}
 	if need > room {
+		most := c.terms.Load().Send
 		return &SizeError{What: "header of the reply", Need: most - room + need, Limit: most, Hint: "use fewer items, or a larger Config.InlineSend here and InlineRecv at the peer"}
 	}
 	if err := c.checkChunks("read chunks of the reply", count); err != nil {

@@ -26,7 +26,7 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	}
 
 	terms := c.terms.Load()
-	room := terms.Send - header.PrefixSize - e.Lists.Size()
+	room := c.sendRoom(&e.Lists)
 	if call.size(all) <= room {
 		e.Payload = call.pieces(e.Payload, all)
 		return nil
@@ -110,7 +110,7 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	if n == 0 {
 		n = len(call.ReplyBuf)
 	}
-	if n <= c.terms.Load().Recv-header.PrefixSize-l.Size() {
+	if n <= c.recvRoom(l) {
 		return nil
 	}
 	l.HasReply = true

@@ -65,8 +65,7 @@ func (c *Conn) refusal(s *slot, err error) error {
 	l := &s.call.Lists
 	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.ownsBuf, ReplyRoom: int(header.Total(l.Reply))}
 	if !l.HasReply {
-		lists := l.Size() - 24*len(l.Reads) // a reply has no read list
-		r.ReplyRoom = c.terms.Load().Recv - header.PrefixSize - lists
+		r.ReplyRoom = c.recvRoom(&header.Lists{Writes: l.Writes}) // a reply has no read list
 	}
 	position := int64(-1)
 	for i := range l.Reads {

@@ -85,7 +85,7 @@ func (r *Request) WriteChunks() []int {
 // ReplyRoom returns the size in bytes of the largest reply that the caller can receive, without the
 // results that go to WriteChunks.
 func (r *Request) ReplyRoom() int {
-	return max(r.conn.terms.Load().Send-header.PrefixSize-r.req.Lists.Size(), length(r.req.Lists.Reply))
+	return max(r.conn.sendRoom(&r.req.Lists), length(r.req.Lists.Reply))
 }
 
 // length returns the length of a chunk, or the largest int, which a chunk may exceed on 32-bit
@@ -189,7 +189,7 @@ func (r *Request) plan(m *Message) error {
 		a.Data = append(a.Data, sge)
 	}
 	n := m.size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
-	if header.PrefixSize+r.req.Lists.Size()+n <= r.conn.terms.Load().Send {
+	if n <= r.conn.sendRoom(&r.req.Lists) {
 		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -94,10 +94,16 @@ func (c *Conn) connected(info *verbs.ConnInfo) {
 // because a Call may come before Accept returns. The Receives of the advertised size were posted
 // before it was advertised.
 func (c *Conn) negotiate(private []byte) {
-	peer, advertised := header1.FindPrivate(private)
-	t := header1.Agree(c.set.private, peer)
+	peer, advertised := v1.FindPrivate(private)
+	t := v1.Agree(c.set.private, peer)
 	t.ReadsUnknown = true
 	c.applyTerms(t)
 	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_advertised", advertised,
 		"send", t.Send, "receive", t.Recv, "remote_invalidate", t.RemoteInvalidate)
 }
+
+// sendRoom returns the number of bytes that a message with these lists can have inline.
+func (c *Conn) sendRoom(l *header.Lists) int { return c.terms.Load().Send - c.version.Overhead(l) }
+
+// recvRoom returns the number of bytes that a message of the peer with these lists can have inline.
+func (c *Conn) recvRoom(l *header.Lists) int { return c.terms.Load().Recv - c.version.Overhead(l) }

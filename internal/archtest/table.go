@@ -79,15 +79,15 @@ func Table() []Row {
 		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}},
 
-		// The engine and its parts. Each imports the ones below. Only the two codecs depend
-		// on a
-		// version.
+		// The engine and its parts. Each imports the ones below. Only a version imports its
+		// generated package, and only what makes connections imports a version.
 		{Package: "rdmaio/internal/engine", Deny: pure, Imports: []string{
-			"rdmaio/internal/header", "rdmaio/internal/header1", "rdmaio/internal/header2", "rdmaio/internal/chunk",
+			"rdmaio/internal/header", "rdmaio/internal/protocol", "rdmaio/internal/chunk",
 			"rdmaio/internal/credit", "rdmaio/internal/mrpool", "rdmaio/verbs", "runtime/xdr",
 		}},
-		{Package: "rdmaio/internal/header1", Deny: pure, Imports: []string{"rdmaio/internal/header", "gen/rpcrdma1", "runtime/xdr"}},
-		{Package: "rdmaio/internal/header2", Deny: pure, Imports: []string{"rdmaio/internal/header", "gen/rpcrdma2", "runtime/xdr"}},
+		{Package: "rdmaio/internal/v1", Deny: pure, Imports: []string{"rdmaio/internal/protocol", "rdmaio/internal/header", "gen/rpcrdma1", "runtime/xdr"}},
+		{Package: "rdmaio/internal/v2", Deny: pure, Imports: []string{"rdmaio/internal/protocol", "rdmaio/internal/header", "gen/rpcrdma2", "runtime/xdr"}},
+		{Package: "rdmaio/internal/protocol", Deny: pure, Imports: []string{"rdmaio/internal/header"}},
 		{Package: "rdmaio/internal/chunk", Deny: pure, Imports: []string{"rdmaio/internal/header", "rdmaio/verbs", "runtime/xdr"}},
 		{Package: "rdmaio/internal/header", Deny: pure, Imports: []string{"rdmaio/verbs", "runtime/xdr"}},
 		{Package: "rdmaio/internal/credit", Deny: pure},

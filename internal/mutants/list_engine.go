@@ -18,10 +18,10 @@ var engineMutants = []mutant{
 	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
 
 	{"a Reply gives two credits back", requesterFile, "	e.credit.Ended()\n	if m.Kind == header.KindError {\n", "	e.credit.Ended()\n	e.credit.Ended()\n	if m.Kind == header.KindError {\n", engineTests},
-	{"a whole Reply by read chunk grants nothing", requesterFile, "		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.replyByReadChunk(),\n", "", engineTests},
+	{"a whole Reply by read chunk grants nothing", requesterFile, "		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.self.LongReplies,\n", "", engineTests},
 
 	// Matching.
-	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindMsg:\n", "	case m.Kind == header.KindMsg && e.outstanding(m.XID):\n		return answer\n	case m.Kind == header.KindMsg:\n", engineTests},
+	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/v1/classify.go", "	case header.KindMsg:\n", "	case header.KindMsg:\n		if end.Calls.Outstanding(m.XID) {\n			return protocol.Answer\n		}\n", engineTests},
 	{"a Reply's RPC XID is not compared", requesterFile, "	return head(m.Payload, m.XID, header.Reply)\n", "	if f := head(m.Payload, m.XID, header.Reply); f != nil && f.Code != header.FaultXID {\n		return f\n	}\n	return nil\n", engineTests},
 	{"a Reply of a Call that was not sent counts", requesterFile, "return p != nil && p.state == callSent", "return p != nil && p.state != callReading", engineTests},
 	{"an XID in flight can be reused", requesterFile, "case e.table[c.XID] != nil:", "case false:", engineTests},

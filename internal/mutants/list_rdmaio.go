@@ -29,7 +29,7 @@ var rdmaioMutants = []mutant{
 	{"no pause between tries to connect", "rdmaio/redial.go", "	c.next = time.Now().Add(", "	_ = time.Now().Add(", ioTests},
 
 	// What raw peers and the watch see.
-	{"an ERROR is answered", "rdmaio/internal/engine/receive.go", "	case m.Kind == header.KindError: // RFC 8166 §4.5: only requesters get one\n		return answer\n", "	case m.Kind == header.KindError:\n		return forward\n", ioTests},
+	{"an ERROR is answered", "rdmaio/internal/v1/classify.go", "	case header.KindError: // RFC 8166 §4.5: only requesters get one\n		return protocol.Answer\n", "	case header.KindError:\n		return end.Forward\n", ioTests},
 	{"an ERROR grants nothing", requesterFile, "	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed", "	case m.Kind == header.KindMsg && typed", ioTests},
 	{"inline items have no roundup", "rdmaio/message.go", "			to = append(to, zeros[:pad])\n", "			to = append(to, m.Inline[:pad])\n", ioTests},
 	{"the Reply is read before the keys are invalidated", "rdmaio/call.go", "	if err := c.conclude(s); err != nil {\n", "	if e.LongReply > 0 && e.Err == nil {\n		if err := call.setReply(s); err != nil {\n			_ = c.conclude(s)\n			return nil, fail(s, err)\n		}\n	}\n	if err := c.conclude(s); err != nil {\n", ioTests},
@@ -62,7 +62,7 @@ var rdmaioMutants = []mutant{
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
 	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "	c.abandoned.most = abandonedBytes\n", "", ioTests},
 	{"what a cancelled Call left stays", requesterFile, "	if p.left != nil {\n		e.eff.Settled = append(e.eff.Settled, p.left)\n	}\n	delete(", "	delete(", ioTests},
-	{"a Reply of another version is dropped", "rdmaio/internal/engine/receive.go", " && !e.outstanding(m.XID):\n		return drop", ":\n		return drop", engineTests},
+	{"a Reply of another version is dropped", "rdmaio/internal/v1/classify.go", " && !end.Calls.Outstanding(m.XID):\n", ":\n", engineTests},
 	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},

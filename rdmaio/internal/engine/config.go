@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -33,6 +34,10 @@ func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Off
 // Config holds the settings of an Engine; every field must be set.
 type Config struct {
 	Role Role
+
+	// Version is the version of the protocol. It belongs to the Engine, except for the methods that
+	// may be called concurrently.
+	Version protocol.Version
 
 	// Calls is the number of credits that this side requests for its own Calls. If zero, it must
 	// make none. Serves is the largest number that it grants. If zero, it serves no Calls. The two

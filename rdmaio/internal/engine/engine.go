@@ -7,14 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // Engine is the state of one connection. It is for one goroutine at a time.
 type Engine struct {
 	cfg      Config
-	codec    header1.Codec
+	version  protocol.Version
+	self     protocol.End
 	eff      Effects
 	now      time.Duration
 	open     bool
@@ -42,8 +43,8 @@ type Engine struct {
 
 	// For our Calls. The peer's XIDs are another space, and need no table (R268).
 	credit  credit.Requester
-	table   map[uint32]*pending // Calls not ended, by XID
-	waiting queue[*pending]     // for a credit
+	table   calls           // not ended, by XID
+	waiting queue[*pending] // for a credit
 	idle    []*pending
 	out     header.Message // being encoded
 
@@ -83,14 +84,17 @@ func New(cfg Config) *Engine {
 		cfg:     cfg,
 		open:    true,
 		terms:   header.DefaultTerms(),
-		table:   make(map[uint32]*pending),
+		version: cfg.Version,
+		table:   make(calls),
 		credit:  credit.NewRequester(cfg.Calls),
 		grants:  credit.NewResponder(cfg.Serves, len(cfg.Recv)-cfg.Serves),
 		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
 		next:    &Request{recv: none},
 	}
+	e.self = protocol.End{Forward: protocol.Answer, Legacy: cfg.Legacy, LongReplies: e.legacyReplies() && !cfg.ReverseChunks, Calls: e.table}
 	e.ours, e.theirs = &e.stats.Flow, &e.stats.Reverse
 	if cfg.Role == Responder {
+		e.self.Forward = protocol.Call
 		e.ours, e.theirs = e.theirs, e.ours
 	}
 	e.sends.own = len(cfg.Send)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -12,8 +11,8 @@ import (
 // read chunks, acknowledged by RDMA_DONE, and padding. They need Config.Legacy, and exist in the
 // forward direction only (A21).
 
-// mostAlign is the largest alignment of padding that is accepted.
-const mostAlign = header1.MostInline
+// mostAlign is the largest alignment of padding that is accepted, in bytes.
+const mostAlign = 256 << 10
 
 // padded checks a message with padding, and makes it a KindMsg. The padding stays in the payload,
 // before each opaque item that is long enough (§3.9; R111, R112, T123). Only a decoder of the RPC
@@ -22,7 +21,7 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 	m, p := &r.hdr, r.hdr.Pad
 	switch {
 	case !e.cfg.Legacy: // RFC 8166 §4.6.1; R113
-		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: header1.Version}
+		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: uint64(e.version.Number())}
 	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
 		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
 	case len(m.Reads) > 0:
@@ -36,10 +35,6 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 // legacyReplies reports whether Replies to our Calls may have read chunks.
 // Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
 func (e *Engine) legacyReplies() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
-
-// replyByReadChunk reports whether a message that comes whole by read chunk, with the XID of one of
-// our Calls, is its Reply.
-func (e *Engine) replyByReadChunk() bool { return e.legacyReplies() && !e.cfg.ReverseChunks }
 
 // readReply begins to read a Reply with read chunks to the Call p. It is assembled like a Call with
 // read chunks. Then RDMA_DONE is sent, whether the Reply is valid or not. The credit of the Call is
@@ -106,7 +101,7 @@ func (e *Engine) replyRead(r *Request, err error) {
 // sendDone posts the RDMA_DONE of a Reply.
 func (e *Engine) sendDone(r *Request) {
 	m := &e.out
-	m.XID, m.Vers, m.Credit, m.Kind = r.XID, header1.Version, e.credit.Want(), header.KindDone
+	m.XID, m.Vers, m.Credit, m.Kind = r.XID, e.version.Number(), e.credit.Want(), header.KindDone
 	buf, n, err := e.message(m, nil)
 	if err != nil {
 		e.end(err)

@@ -97,8 +97,8 @@ func (e *Engine) add(wr verbs.SendWR, sge verbs.SGE) {
 func (e *Engine) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
 	buf = e.sends.last()
 	mem := buf.Bytes
-	mem = mem[:min(len(mem), e.terms.Send)]       // RFC 8166 §3.3.2: header and payload; R37, R44
-	b, err := e.codec.Append(mem[:0:len(mem)], m) // RFC 8166 §3.2: every Send has a header; R13
+	mem = mem[:min(len(mem), e.terms.Send)]         // RFC 8166 §3.3.2: header and payload; R37, R44
+	b, err := e.version.Append(mem[:0:len(mem)], m) // RFC 8166 §3.2: every Send has a header; R13
 	if err != nil {
 		return nil, 0, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -91,7 +90,7 @@ func (e *Engine) sendCall(p *pending) {
 	c := p.call
 	m := &e.out
 	// RFC 8166 §4.2.3: every message has a credit value (R34). RFC 8167 §5.1: reverse too (R273).
-	m.XID, m.Vers, m.Credit, m.Kind = c.XID, header1.Version, e.credit.Want(), header.KindMsg
+	m.XID, m.Vers, m.Credit, m.Kind = c.XID, e.version.Number(), e.credit.Want(), header.KindMsg
 	if c.Long {
 		m.Kind = header.KindNomsg
 	}
@@ -138,8 +137,11 @@ func (e *Engine) cancel(xid uint32, c *Call, left any) {
 	e.done(c, nil) // the caller knows why
 }
 
-// outstanding reports whether a Call of ours with this XID is out.
-func (e *Engine) outstanding(xid uint32) bool { return e.table[xid].outstanding() }
+// calls are our Calls that have not ended, by XID.
+type calls map[uint32]*pending
+
+// Outstanding implements protocol.Calls.
+func (c calls) Outstanding(xid uint32) bool { return c[xid].outstanding() }
 
 // outstanding reports whether a Reply to the Call is expected; p may be nil.
 func (p *pending) outstanding() bool { return p != nil && p.state == callSent }
@@ -162,7 +164,7 @@ func (e *Engine) response(r *Request, i int, f *header.Fault, key uint32) bool {
 	switch {
 	case f != nil:
 	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed && typ == header.Reply,
-		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.replyByReadChunk(),
+		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && e.self.LongReplies,
 		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
 		e.credit.Grant(m.Credit)
 	}

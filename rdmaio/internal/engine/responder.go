@@ -7,7 +7,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -167,7 +166,7 @@ func (e *Engine) refuse(r *Request, code header.ErrorCode) {
 		return
 	}
 	r.hdr.Kind = header.KindError
-	r.hdr.Err = header.Error{Code: code, Low: header1.Version, High: header1.Version}
+	r.hdr.Err = header.Error{Code: code, Low: e.version.Number(), High: e.version.Number()}
 	r.Answer.Payload = r.Answer.Payload[:0]
 	r.transfers = r.transfers[:0]
 	r.Answer.Reads = r.Answer.Reads[:0]
@@ -194,7 +193,7 @@ func (e *Engine) send(r *Request) {
 	m := &r.hdr
 	if m.Kind != header.KindError {
 		// RFC 8167 §5.2; R274. An ERROR has the Call's, whatever that was (R116).
-		m.Vers = header1.Version
+		m.Vers = e.version.Number()
 	}
 	m.Credit = e.grants.Grant(want) // RFC 8166 §4.2.3: in an ERROR, too; R34
 	e.theirs.Granted = int(m.Credit)

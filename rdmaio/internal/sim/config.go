@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
 // Fault is a kind of fault that a simulation injects.
@@ -83,9 +83,9 @@ type draw struct {
 	credits       [2]int          // that client and server ask for; 0: it makes no Calls
 	limits        [2]int          // that client and server grant at most
 	sendWRs       [2]int
-	own           [2]header1.Private // advertised by each side
-	silent        [2]bool            // the side advertises nothing (RFC 8797)
-	inline        [2]int             // bytes that the side sends inline at most
+	own           [2]v1.Private // advertised by each side
+	silent        [2]bool       // the side advertises nothing (RFC 8797)
+	inline        [2]int        // bytes that the side sends inline at most
 	reverseChunks bool
 	invalidate    bool    // both sides allow it
 	reads         [2]int  // RDMA Reads at a time; 0: no limit
@@ -110,7 +110,7 @@ func newDraw(r *rand.Rand) draw {
 		d.credits[i] = 1 + r.IntN(8)
 		d.limits[i] = 1 + r.IntN(8)
 		d.sendWRs[i] = 16 + r.IntN(40) // 16 is the most that one RPC here needs
-		d.own[i] = header1.Private{
+		d.own[i] = v1.Private{
 			Send: header.LeastInline * (1 + r.IntN(3)), Recv: header.LeastInline * (1 + r.IntN(3)), RemoteInvalidate: r.IntN(4) > 0,
 		}
 		d.silent[i] = r.IntN(8) == 0

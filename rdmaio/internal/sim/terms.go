@@ -3,7 +3,7 @@ package sim
 import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
 // private returns the private data that a side sends at connection setup: bytes of another layer,
@@ -21,10 +21,10 @@ func (w *world) private(i int) []byte {
 func (w *world) agree(i int, private []byte) *header.Terms {
 	own := w.draw.own[i]
 	if w.draw.silent[i] {
-		own = header1.DefaultPrivate()
+		own = v1.DefaultPrivate()
 	}
-	peer, _ := header1.FindPrivate(private)
-	terms := header1.Agree(own, peer)
+	peer, _ := v1.FindPrivate(private)
+	terms := v1.Agree(own, peer)
 	if want := (header.Terms{Send: w.draw.inline[i], Recv: w.draw.inline[1-i], RemoteInvalidate: w.draw.invalidate}); terms != want {
 		w.fail("%s: terms %+v by private data %x, want %+v", names[i], terms, private, want)
 	}

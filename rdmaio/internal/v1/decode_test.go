@@ -1,4 +1,4 @@
-package header1_test
+package v1_test
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -40,7 +40,7 @@ func TestRefuse(t *testing.T) {
 		{"T32: NOMSG with bytes after the lists", prefix + "00000001 00000000 00000000 00000000 cafe0001", header.FaultTrailing, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var codec header1.Codec
+			var codec v1.Version
 			var m header.Message
 			f := codec.Decode(unhex(t, c.hex), &m)
 			if f == nil || f.Code != c.code {
@@ -64,7 +64,7 @@ func TestTruncated(t *testing.T) {
 	for _, v := range vectors() {
 		b := unhex(t, v.hex)
 		whole := len(b) - len(v.msg.Payload)
-		var c header1.Codec
+		var c v1.Version
 		var m header.Message
 		for n := range whole {
 			f := c.Decode(b[:n:n], &m)
@@ -100,7 +100,7 @@ func TestSubstituted(t *testing.T) {
 // roundTrip decodes b, encodes the result and compares. It returns false if Decode refused b.
 func roundTrip(t *testing.T, b []byte) bool {
 	t.Helper()
-	var c header1.Codec
+	var c v1.Version
 	var m header.Message
 	if f := c.Decode(b, &m); f != nil {
 		_ = f.Error()
@@ -128,8 +128,8 @@ func TestDoesNotFit(t *testing.T) {
 		if v.oneWay {
 			continue
 		}
-		var c header1.Codec
-		for room := range header1.Size(&v.msg) {
+		var c v1.Version
+		for room := range v1.Size(&v.msg) {
 			buf := make([]byte, room)
 			out, err := c.Append(buf[:0:room], &v.msg)
 			if !errors.Is(err, xdr.ErrBuffer) || len(out) != 0 {
@@ -145,7 +145,7 @@ func TestAllocations(t *testing.T) {
 		if v.oneWay {
 			continue
 		}
-		var c header1.Codec
+		var c v1.Version
 		var m header.Message
 		b := unhex(t, v.hex)
 		buf := make([]byte, 0, 1024)
@@ -193,7 +193,7 @@ func TestOtherVersionsErrors(t *testing.T) {
 		{"no error", "cafe0001 00000002 00000020 00000000 00000001 00000002 00000003", header.Message{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var codec header1.Codec
+			var codec v1.Version
 			var m header.Message
 			f := codec.Decode(unhex(t, c.hex), &m)
 			if c.fault {

@@ -1,4 +1,4 @@
-package header1_test
+package v1_test
 
 import (
 	"encoding/hex"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
 // vector is a message and its bytes, written by hand from RFC 8166 §4.1.2.
@@ -129,7 +129,7 @@ var same = cmp.Options{cmpopts.EquateEmpty()}
 func TestDecode(t *testing.T) {
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
-			var c header1.Codec
+			var c v1.Version
 			var m header.Message
 			for range 2 { // the second time into the same Message
 				if f := c.Decode(unhex(t, v.hex), &m); f != nil {
@@ -146,7 +146,7 @@ func TestDecode(t *testing.T) {
 // One Codec and one Message decode all vectors, forwards and backwards: nothing of an earlier
 // message remains.
 func TestDecodeReused(t *testing.T) {
-	var c header1.Codec
+	var c v1.Version
 	var m header.Message
 	all := vectors()
 	for i := range 2 * len(all) {
@@ -162,7 +162,7 @@ func TestDecodeReused(t *testing.T) {
 
 // Append and Size return the bytes of each vector, and their number.
 func TestEncode(t *testing.T) {
-	var c header1.Codec
+	var c v1.Version
 	for _, v := range vectors() {
 		if v.oneWay {
 			continue
@@ -176,7 +176,7 @@ func TestEncode(t *testing.T) {
 		if diff := cmp.Diff(hex.EncodeToString(want), hex.EncodeToString(got)); diff != "" {
 			t.Errorf("%s: %s", v.name, diff)
 		}
-		if n := header1.Size(&v.msg); n != len(want) {
+		if n := v1.Size(&v.msg); n != len(want) {
 			t.Errorf("%s: Size is %d, header has %d bytes", v.name, n, len(want))
 		}
 	}

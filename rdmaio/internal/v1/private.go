@@ -1,4 +1,4 @@
-package header1
+package v1
 
 import (
 	"bytes"

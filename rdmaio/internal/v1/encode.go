@@ -1,4 +1,4 @@
-package header1
+package v1
 
 import (
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
@@ -25,9 +25,9 @@ func Size(m *header.Message) int {
 // Append appends the header of m to b, without m.Payload. If the capacity of b is too small, it
 // appends nothing and returns an error that is xdr.ErrBuffer (R33). It writes m.Vers as it is,
 // since an ERROR copies the version of the message that it answers (RFC 8166 §4.5; R116).
-func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
-	c.msg.XID, c.msg.Vers, c.msg.Credit = m.XID, m.Vers, m.Credit
-	body := &c.msg.Body
+func (v *Version) Append(b []byte, m *header.Message) ([]byte, error) {
+	v.msg.XID, v.msg.Vers, v.msg.Credit = m.XID, m.Vers, m.Credit
+	body := &v.msg.Body
 	switch m.Kind {
 	case header.KindMsg:
 		body.Proc = rpcrdma1.ProcMsg
@@ -46,12 +46,12 @@ func (c *Codec) Append(b []byte, m *header.Message) ([]byte, error) {
 		body.Error.Err = rpcrdma1.ErrCode(m.Err.Code)
 		body.Error.Vrange = rpcrdma1.VersionRange{VersLow: m.Err.Low, VersHigh: m.Err.High}
 	}
-	c.enc.NoGrow(true)
-	c.enc.Reset(b)
-	if err := c.msg.EncodeXDR(&c.enc); err != nil { // RFC 8166 §4.1.2: Decode returns m again; R32
+	v.enc.NoGrow(true)
+	v.enc.Reset(b)
+	if err := v.msg.EncodeXDR(&v.enc); err != nil { // RFC 8166 §4.1.2: Decode returns m again; R32
 		return b, err
 	}
-	return c.enc.Bytes(), nil
+	return v.enc.Bytes(), nil
 }
 
 // toWire copies l to chunk lists to be encoded. It reuses the memory of reads and writes.

@@ -1,4 +1,4 @@
-package header1
+package v1
 
 import (
 	"encoding/binary"
@@ -6,22 +6,32 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Version is the protocol version (R17).
-const Version = 1
+// Number is the version number in messages (RFC 8166 §4.2.2; R17).
+const Number = 1
 
 // minimum is the size in bytes of the shortest message with chunk lists: four words and three
 // absent lists (RFC 8166 §4.5; R27, R325). DONE and ERROR are shorter (T19).
 const minimum = 28
 
-// Codec encodes and decodes headers. The zero Codec is ready for use.
-type Codec struct {
+// Version is version 1 on one connection. The zero Version is ready for use. It allocates nothing
+// for a header that is no larger than an earlier one.
+type Version struct {
 	dec xdr.Decoder
 	enc xdr.Encoder
 	msg rpcrdma1.Message
 }
+
+var _ protocol.Version = (*Version)(nil)
+
+// Number implements protocol.Version.
+func (*Version) Number() uint32 { return Number }
+
+// Overhead implements protocol.Version.
+func (*Version) Overhead(l *header.Lists) int { return header.PrefixSize + l.Size() }
 
 // Decode decodes b into m. Afterwards m.Payload is a slice of b. If b is invalid, Decode returns a
 // fault:
@@ -35,20 +45,20 @@ type Codec struct {
 // Decode also decodes RDMA_DONE and RDMA_MSGP, which RFC 8166 §4.6 withdrew; the engine decides
 // whether to accept them (A21). An ERROR whose body is invalid is not a fault, since it ends an RPC
 // all the same: its Err.Code is 0 (T72). Time and memory are linear in len(b) (R29 to R31, R324).
-func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
+func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
 	p, ok := header.DecodePrefix(b) // RFC 8166 §4.2, §7: the same in all versions; R321
 	if !ok {
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: header.PrefixSize}
 	}
 	m.XID, m.Vers, m.Credit = p.XID, p.Vers, p.Credit
-	if p.Vers != Version { // of the first message or of a later one; R188
+	if p.Vers != Number { // of the first message or of a later one; R188
 		if rpcrdma1.Proc(p.Proc) == rpcrdma1.ProcError {
 			m.Kind = header.KindError
 			m.Err = otherVersion(b)
 			return nil
 		}
-		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Version}
+		return &header.Fault{Code: header.FaultVersion, Found: uint64(p.Vers), Want: Number}
 	}
 	switch rpcrdma1.Proc(p.Proc) { // RFC 8166 §4.2.4: all five are decoded; R18
 	case rpcrdma1.ProcDone: // RFC 8166 §4.1.2, §4.6.2; R22
@@ -64,8 +74,8 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		return &header.Fault{Code: header.FaultProcedure, Found: uint64(p.Proc), Want: uint64(rpcrdma1.ProcError)}
 	}
 
-	c.dec.Reset(b)
-	if err := c.msg.DecodeXDR(&c.dec); err != nil {
+	v.dec.Reset(b)
+	if err := v.msg.DecodeXDR(&v.dec); err != nil {
 		if m.Kind == header.KindError {
 			return nil
 		}
@@ -75,21 +85,21 @@ func (c *Codec) Decode(b []byte, m *header.Message) *header.Fault {
 		}
 		return f
 	}
-	switch body := &c.msg.Body; body.Proc {
+	switch body := &v.msg.Body; body.Proc {
 	case rpcrdma1.ProcMsg: // RFC 8166 §4.2.4; R19
 		m.Kind = header.KindMsg
 		fromWire(&m.Lists, body.Msg.Reads, body.Msg.Writes, &body.Msg.Reply)
-		m.Payload = c.dec.Rest()
+		m.Payload = v.dec.Rest()
 	case rpcrdma1.ProcMsgp: // RFC 8166 §4.1.2, §4.6.1; R21
 		m.Kind = header.KindPadded
 		m.Pad = header.Pad{Align: body.Msgp.Align, Threshold: body.Msgp.Thresh}
 		fromWire(&m.Lists, body.Msgp.Reads, body.Msgp.Writes, &body.Msgp.Reply)
-		m.Payload = c.dec.Rest()
+		m.Payload = v.dec.Rest()
 	case rpcrdma1.ProcNomsg: // RFC 8166 §4.2.4; R20
 		m.Kind = header.KindNomsg
 		fromWire(&m.Lists, body.Nomsg.Reads, body.Nomsg.Writes, &body.Nomsg.Reply)
 		// T32: bytes after the lists are never an RPC message; the header must be damaged.
-		if n := len(c.dec.Rest()); n > 0 {
+		if n := len(v.dec.Rest()); n > 0 {
 			return &header.Fault{Code: header.FaultTrailing, Found: uint64(n)}
 		}
 	case rpcrdma1.ProcError: // RFC 8166 §4.2.4; R23

@@ -1,0 +1,60 @@
+package protocol
+
+import "github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+
+// Version is a version of RPC-over-RDMA as one connection speaks it. Only Number and Overhead may
+// be called concurrently with any method.
+type Version interface {
+	// Number returns the number of the version in its messages (RFC 8166 §4.2.2).
+	Number() uint32
+
+	// Decode decodes the header of the message b into m. Afterwards m.Payload is a slice of b. It
+	// returns a fault if b is invalid or of another version, and then sets the fields of m that can
+	// be trusted: none with FaultShort, else XID, Vers and Credit.
+	Decode(b []byte, m *header.Message) *header.Fault
+
+	// Append appends the header of m to b, without m.Payload. If the capacity of b is too small, it
+	// returns an error that is xdr.ErrBuffer.
+	Append(b []byte, m *header.Message) ([]byte, error)
+
+	// Overhead returns the length in bytes of the header of a message with these lists, before
+	// inline data (RFC 8166 §3.3.2).
+	Overhead(l *header.Lists) int
+
+	// Classify returns the purpose of a received message, in which Decode found the fault f, or
+	// nil.
+	Classify(m *header.Message, f *header.Fault, end *End) Purpose
+}
+
+// Purpose is the purpose of a received message.
+type Purpose uint8
+
+// The purposes.
+const (
+	Drop   Purpose = iota // none: the message is dropped
+	Call                  // a Call of the peer
+	Answer                // a Reply or error for a Call of this end
+	Done                  // RDMA_DONE for a Reply with read chunks that this end sent
+)
+
+// End has what Classify must know of the end that received a message.
+type End struct {
+	// Forward is the purpose of messages in the forward direction: Call at the end that accepted
+	// the connection, Answer at the end that dialed.
+	Forward Purpose
+
+	// Legacy allows RDMA_DONE (draft-ietf-nfsv4-rpcrdma-08).
+	Legacy bool
+
+	// LongReplies allows a Reply that comes whole by read chunk (draft-ietf-nfsv4-rpcrdma-08).
+	LongReplies bool
+
+	// Calls are the Calls of this end.
+	Calls Calls
+}
+
+// Calls are Calls that were sent.
+type Calls interface {
+	// Outstanding reports whether a Call with this XID was sent and not yet answered.
+	Outstanding(xid uint32) bool
+}
