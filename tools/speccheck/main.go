@@ -1,15 +1,16 @@
 // Command speccheck compares the duties in docs/requirements.md with the code and the tests that
 // cite them. It writes two tables, never edited by hand: docs/conformance.md, by duty, and
-// docs/rfc8166.md, by section of RFC 8166.
+// docs/rfc8166.md, by section of RFC 8166, RFC 8167 and RFC 8797.
 //
 //	speccheck [-root DIR] [-check | -lose LIST]
-//	speccheck [-root DIR] -find R79|3.4.6|"RFC 5666 3.8"
+//	speccheck [-root DIR] -find R79|3.4.6|"RFC 8167 5.3"
 //
 // A citation is an R-number in a comment, or in a string of a test: R24, or R24, R25, or R60 to R75
 // for a range. In the body or the doc comment of a test, fuzz target or example, or of a case of
 // package verbstest, it proves the duty. In product code it says where the duty is obeyed. A duty
 // of behaviour is proved only by a test at an endpoint: scan.go lists the packages that have one.
-// "RFC 8166 §3.4.6" in a comment or a string of product code cites the section.
+// "RFC 8166 §3.4.6" in a comment or a string of product code cites the section; the same holds for
+// RFC 8167, RFC 8797 and RFC 5666.
 //
 // With -find it prints the lines that cite a duty, or all the duties of a section.
 //
@@ -41,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root := fs.String("root", ".", "the module's `folder`")
 	check := fs.Bool("check", false, "write nothing; exit with 3 if a table is not current or there are other findings")
 	lose := fs.String("lose", "", "`list` of duties, as R7,R9, that may lose a proof which was none")
-	where := fs.String("find", "", "print the lines that cite a `duty`, as R79, or those of a section, as 3.4.6")
+	where := fs.String("find", "", "print the lines that cite a `duty`, as R79, or those of a section, as 3.4.6 or \"RFC 8167 5.3\"")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -68,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if *where != "" {
 		lines, ok := find(groups, found, *where)
 		if !ok {
-			fmt.Fprintf(stderr, "speccheck: -find %q is neither a duty, as R79, nor a section, as 3.4.6 or \"RFC 5666 3.8\"\n", *where)
+			fmt.Fprintf(stderr, "speccheck: -find %q is neither a duty, as R79, nor a section of RFC 8166, as 3.4.6, or of RFC 8167, 8797 or 5666, as \"RFC 8167 5.3\"\n", *where)
 			return 2
 		}
 		fmt.Fprint(stdout, lines)

@@ -44,8 +44,8 @@ func conformance(groups []group, found *citations) []byte {
 	b.WriteString(`# Conformance
 
 Made by ` + "`make conformance`" + ` from [requirements.md](requirements.md) and the code and tests that cite its numbers; do not
-edit. [rfc8166.md](rfc8166.md) has the same by section of RFC 8166. A duty is about encoding or about behaviour;
-requirements.md says which.
+edit. [rfc8166.md](rfc8166.md) has the same by section of RFC 8166, RFC 8167 and RFC 8797. A duty is about encoding or
+about behaviour; requirements.md says which.
 
 - *proved*: a test cites the duty; where it is one of behaviour, a test at an endpoint, which exchanges messages.
 - *encoded*: a duty of behaviour that only tests of codecs and other parts cite: its messages can be written and read,
@@ -54,7 +54,7 @@ requirements.md says which.
 
 A duty that was proved or encoded must stay so, and code must cite each that is proved. "Code" is where it is obeyed:
 search that file for the number. ` + "`go run ./tools/speccheck -find R79`" + ` prints the lines, of code and of tests; it takes
-a section too: ` + "`-find 3.4.6`" + `.
+a section too: ` + "`-find 3.4.6`, `-find \"RFC 8167 5.3\"`" + `.
 
 | group | duties | proved | encoded only | obeyed only |
 |---|---|---|---|---|
@@ -79,7 +79,7 @@ a section too: ` + "`-find 3.4.6`" + `.
 		if len(g.rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| # | Lv | about | state | RFC 8166 | code | tests |\n|---|---|---|---|---|---|---|\n", g.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| # | Lv | about | state | section | code | tests |\n|---|---|---|---|---|---|---|\n", g.title)
 		for i := range g.rows {
 			r := &g.rows[i]
 			c := found.duty(r.id)
@@ -98,13 +98,14 @@ a section too: ` + "`-find 3.4.6`" + `.
 // bySection makes docs/rfc8166.md.
 func bySection(groups []group, found *citations) []byte {
 	var b bytes.Buffer
-	b.WriteString(`# RFC 8166 by section
+	b.WriteString(`# RFC 8166, RFC 8167 and RFC 8797 by section
 
-Made by ` + "`make conformance`" + `; do not edit. For each section of RFC 8166 that lays a duty on an implementation: the
-duties of [requirements.md](requirements.md) that come from it, the code that obeys and the tests that prove. Sections of
-RFC 5666 follow, which RFC 8166 replaced, for what only they say. The code's comments hold the number: search the file
-for it, or run ` + "`go run ./tools/speccheck -find 3.4.6`" + `, which prints the lines. A duty without code and tests is not
-implemented yet.
+Made by ` + "`make conformance`" + `; do not edit. For each section that lays a duty on an implementation: the duties of
+[requirements.md](requirements.md) that come from it, the code that obeys and the tests that prove. Sections of RFC 8166
+come first. Then follow those of RFC 8167 (both directions), of RFC 8797 (private data of connection setup), and of
+RFC 5666, which RFC 8166 replaced, for what only they say. The code's comments hold the number: search the file for it,
+or run ` + "`go run ./tools/speccheck -find 3.4.6`" + `, or ` + "`-find \"RFC 8167 5.3\"`" + `, which prints the lines. A section that is not
+here lays no duty on an implementation. A duty without code and tests is not implemented yet.
 `)
 	for _, s := range sectionOrder {
 		var rows []*requirement
@@ -153,7 +154,7 @@ func links(places []place) string {
 }
 
 // find returns the lines that cite a duty, R79, or the duties and the code of a section, 3.4.6 or
-// RFC 5666 3.8. It reports false if there is no such duty or section.
+// RFC 8167 5.3. It reports false if there is no such duty or section.
 func find(groups []group, found *citations, what string) (string, bool) {
 	var b strings.Builder
 	lines := func(places []place, label string) {
@@ -168,7 +169,7 @@ func find(groups []group, found *citations, what string) (string, bool) {
 			fmt.Fprintf(&b, "  %s %s:%d: %s\n", label, p.file, p.line, p.symbol)
 		}
 	}
-	sections, err := parseSections(strings.Replace(what, "§", "", 1))
+	sections, err := parseSections(rfc8166, strings.Replace(what, "§", "", 1))
 	isSection := err == nil && len(sections) == 1
 	ok := isSection
 	for _, g := range groups {
@@ -188,6 +189,9 @@ func find(groups []group, found *citations, what string) (string, bool) {
 	if isSection && len(found.sections[sections[0]]) > 0 {
 		fmt.Fprintf(&b, "%v %s\n", sections[0], sections[0].title())
 		lines(found.sections[sections[0]], "code")
+	}
+	if isSection && b.Len() == 0 {
+		fmt.Fprintf(&b, "%s: no duty comes from this section, and no code cites it\n", sections[0].heading())
 	}
 	return b.String(), ok
 }

@@ -14,7 +14,7 @@ type requirement struct {
 	level    string // M, S, O or D
 	text     string
 	codec    bool      // a duty of encoding: a test of the codec proves it
-	sections []section // of RFC 8166, and of RFC 5666 where that differs
+	sections []section // of RFC 8166 and the other documents, where the duty comes from
 }
 
 // kind returns the word that the table uses for what the duty is about.
@@ -35,14 +35,18 @@ type group struct {
 // behaviour.
 const codecLine = "Duties of encoding:"
 
-// sectionColumn is the heading of the column that holds the sections.
-const sectionColumn = "RFC 8166"
+// Headings of the columns that hold sections: of RFC 8166 or, by name, of another document; and of
+// RFC 8167. The second may be missing, and its cells may be empty.
+const (
+	sectionColumn = rfc8166
+	bidirColumn   = "BIDIR"
+)
 
 // parseRequirements reads the rows "| R1 | M | text | 3.3.1, 4.5 | ...", under headings
 // "## A. Title", and the line codecLine above them.
 func parseRequirements(text []byte) ([]group, error) {
 	var groups []group
-	want, column := 1, -1
+	want, column, bidir := 1, -1, -1
 	codec := ""
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		s := string(line)
@@ -50,7 +54,7 @@ func parseRequirements(text []byte) ([]group, error) {
 			return fmt.Errorf("docs/requirements.md:%d: %s", i+1, fmt.Sprintf(format, args...))
 		}
 		if title, ok := strings.CutPrefix(s, "## "); ok {
-			groups, column = append(groups, group{title: title}), -1
+			groups, column, bidir = append(groups, group{title: title}), -1, -1
 			continue
 		}
 		if list, ok := strings.CutPrefix(s, codecLine); ok {
@@ -62,7 +66,7 @@ func parseRequirements(text []byte) ([]group, error) {
 			cells[j] = strings.TrimSpace(cells[j])
 		}
 		if strings.HasPrefix(s, "| # ") {
-			column = slices.Index(cells, sectionColumn)
+			column, bidir = slices.Index(cells, sectionColumn), slices.Index(cells, bidirColumn)
 			continue
 		}
 		if !strings.HasPrefix(s, "| R") {
@@ -78,9 +82,16 @@ func parseRequirements(text []byte) ([]group, error) {
 		if column < 0 || column >= len(cells) {
 			return nil, fault("R%d: expected a column %q with the sections, or with -", id, sectionColumn)
 		}
-		sections, err := parseSections(cells[column])
+		sections, err := parseSections(rfc8166, cells[column])
 		if err != nil {
 			return nil, fault("R%d: %v", id, err)
+		}
+		if bidir > 0 && bidir < len(cells) && cells[bidir] != "" {
+			more, err := parseSections(rfc8167, cells[bidir])
+			if err != nil {
+				return nil, fault("R%d: %v", id, err)
+			}
+			sections = append(sections, more...)
 		}
 		want++
 		g := &groups[len(groups)-1]

@@ -7,15 +7,20 @@ import (
 	"strings"
 )
 
-// section is a section of RFC 8166 or of RFC 5666, which it replaced.
+// section is a section of one of the documents below.
 type section struct{ rfc, number string }
 
 const (
 	rfc8166 = "RFC 8166"
-	rfc5666 = "RFC 5666"
+	rfc8167 = "RFC 8167" // both directions
+	rfc8797 = "RFC 8797" // private data of connection setup
+	rfc5666 = "RFC 5666" // replaced by RFC 8166
 )
 
-// String returns "§3.4.6" for RFC 8166 and "RFC 5666 §3.8" for its predecessor.
+// documents lists the documents in the order of the page.
+var documents = []string{rfc8166, rfc8167, rfc8797, rfc5666}
+
+// String returns "§3.4.6" for RFC 8166 and "RFC 8167 §5.3" for another document.
 func (s section) String() string {
 	if s.rfc == rfc8166 {
 		return "§" + s.number
@@ -40,19 +45,22 @@ func (s section) anchor() string {
 	return b.String()
 }
 
-// parseSections reads a cell of the column: "-" for none, else "3.3.1, 4.5, RFC 5666 3.8".
-func parseSections(cell string) ([]section, error) {
+// parseSections reads a cell of a column whose numbers without a document are sections of rfc: "-"
+// for none, else "3.3.1, 4.5, RFC 5666 3.8".
+func parseSections(rfc, cell string) ([]section, error) {
 	if cell == "-" {
 		return nil, nil
 	}
 	var out []section
 	for _, word := range strings.Split(cell, ", ") {
-		s := section{rfc8166, word}
-		if number, ok := strings.CutPrefix(word, rfc5666+" "); ok {
-			s = section{rfc5666, number}
+		s := section{rfc, word}
+		for _, other := range documents {
+			if number, ok := strings.CutPrefix(word, other+" "); ok {
+				s = section{other, number}
+			}
 		}
 		if !s.exists() {
-			return nil, fmt.Errorf("found %q, expected a section of RFC 8166, one of RFC 5666 as \"RFC 5666 3.8\", or -", word)
+			return nil, fmt.Errorf("found %q, expected a section of %s, one of another document as \"RFC 5666 3.8\", or -", word, rfc)
 		}
 		out = append(out, s)
 	}
@@ -61,14 +69,14 @@ func parseSections(cell string) ([]section, error) {
 
 // A citation of sections is "RFC 8166 §3.3.1", or "RFC 8166 §3.3.1, §4.5 and §7".
 var (
-	sectionsCited = regexp.MustCompile(`(RFC (?:8166|5666))\s+§[0-9.]+(?:(?:,|;|\s+and|\s+or)\s+§[0-9.]+)*`)
+	sectionsCited = regexp.MustCompile(`(RFC (?:8166|8167|8797|5666))\s+§[0-9.]+(?:(?:,|;|\s+and|\s+or)\s+§[0-9.]+)*`)
 	sectionNumber = regexp.MustCompile(`§([0-9]+(?:\.[0-9]+)*)`)
 )
 
-// sectionOrder holds the sections of both documents in their order.
+// sectionOrder holds the sections of all documents in their order.
 var sectionOrder = func() []section {
 	var out []section
-	for _, rfc := range []string{rfc8166, rfc5666} {
+	for _, rfc := range documents {
 		for _, line := range strings.Split(strings.TrimSpace(contents[rfc]), "\n") {
 			number, _, _ := strings.Cut(line, " ")
 			out = append(out, section{rfc, number})
@@ -181,6 +189,49 @@ var contents = map[string]string{
 8.2.2.3 RPC-over-RDMA with RPCSEC_GSS Integrity or Privacy
 8.2.2.4 Protecting RPC-over-RDMA Transport Headers
 9 IANA Considerations
+`,
+	rfc8167: `
+1 Introduction
+2 Understanding RPC Direction
+2.1 Forward Direction
+2.2 Reverse Direction
+2.3 Bidirectional Operation
+2.4 XID Values
+2.4.1 XID Generation
+3 Immediate Uses of Bidirectional RPC-over-RDMA
+3.1 NFS Version 4.0 Callback Operation
+3.2 NFS Version 4.1 Callback Operation
+4 Flow Control
+4.1 Reverse-Direction Credits
+4.2 Inline Thresholds
+4.3 Managing Receive Buffers
+4.3.1 Client Receive Buffers
+4.3.2 Server Receive Buffers
+5 Sending and Receiving Operations in the Reverse Direction
+5.1 Sending a Call in the Reverse Direction
+5.2 Sending a Reply in the Reverse Direction
+5.3 Using Chunks in Reverse-Direction Operations
+5.4 Reverse-Direction Retransmission
+6 In the Absence of Support for Reverse-Direction Operation
+7 Considerations for ULBs
+8 Security Considerations
+9 IANA Considerations
+`,
+	rfc8797: `
+1 Introduction
+2 Requirements Language
+3 Advertised Transport Properties
+3.1 Inline Threshold Size
+3.2 Remote Invalidation
+4 Private Data Message Format
+4.1 Using the R Field
+4.2 Send and Receive Size Values
+5 Interoperability Considerations
+5.1 Interoperability with RPC-over-RDMA Version 1 Implementations
+5.2 Interoperability amongst RDMA Transports
+6 Updating the Message Format
+7 Security Considerations
+8 IANA Considerations
 `,
 	rfc5666: `
 1 Introduction

@@ -34,12 +34,12 @@ Duties of encoding: R1, R4.
 | R1 | M | first | 3.4.6, 4.5 | 1 |
 | R2 | D | second | - | 1 |
 ## B. Two
-| # | Lv | What | V1 | RFC 8166 |
-|---|---|---|---|---|
-| R3 | S | third | 1 | - |
-| R4 | M | fourth | 1 | 4.5, RFC 5666 3.8 |
-| R5 | M | fifth | 1 | - |
-| R6 | M | sixth | 1 | - |
+| # | Lv | What | V1 | RFC 8166 | BIDIR |
+|---|---|---|---|---|---|
+| R3 | S | third | 1 | - | |
+| R4 | M | fourth | 1 | 4.5, RFC 5666 3.8 | |
+| R5 | M | fifth | 1 | - | |
+| R6 | M | sixth | 1 | RFC 8797 4.2 | 5.3 |
 `
 
 // tree makes a module with the requirements above and some citations.
@@ -70,7 +70,7 @@ func TestTable(t *testing.T) {
 	files := map[string]string{
 		"a/a.go":                  "// Package a obeys R3.\npackage a\n\n// obeys R1 and R2 (RFC 8166 §4.5)\nvar x = 0\n",
 		"a/b.go":                  "package a\n\ntype T[X any] struct {\n\ty int // R4\n}\n\nfunc (t *T[X]) put() {\n\tif t == nil { // RFC 8166 §3.4.6; R1\n\t}\n} // R6\n",
-		"a/c.bind":                "prefix a\n# not yet (R2)\n\nrename b C\n",
+		"a/c.bind":                "prefix a\n# not yet (R2; RFC 8797 §4.2)\n\nrename b C\n",
 		"internal/a.go":           "package a\n\n// R3 of a helper is obeyed by nothing\nvar x = 0\n",
 		"a/a_test.go":             "package a\n\n// R3 between tests proves nothing\n\n// TestX is for R1 and R5.\nfunc TestX() {}\n",
 		"a/testdata/x.go":         "package a // R3\n",
@@ -99,7 +99,7 @@ func TestTable(t *testing.T) {
 		"| R3 | S | behaviour |  |  |  |  |",
 		"| R4 | M | encoding | proved | [§4.5](rfc8166.md#45-error-handling), [RFC 5666 §3.8](rfc8166.md#rfc-5666-38-rpc-call-and-reply) | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 		"| R5 | M | behaviour | encoded |  |  | [a TestX](../a/a_test.go) |",
-		"| R6 | M | behaviour | proved |  | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
+		"| R6 | M | behaviour | proved | [RFC 8797 §4.2](rfc8166.md#rfc-8797-42-send-and-receive-size-values), [RFC 8167 §5.3](rfc8166.md#rfc-8167-53-using-chunks-in-reverse-direction-operations) | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |",
 	} {
 		if !strings.Contains(table, row+"\n") {
 			t.Errorf("found\n%s\nexpected a row %q", table, row)
@@ -121,6 +121,19 @@ func TestTable(t *testing.T) {
 | R4 | M | fourth | [a/b.go T.y](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
 | | | *cites the section* | [a/a.go x](../a/a.go) | |
 
+## RFC 8167 §5.3 Using Chunks in Reverse-Direction Operations
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R6 | M | sixth | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+
+## RFC 8797 §4.2 Send and Receive Size Values
+
+| # | Lv | duty | code | tests |
+|---|---|---|---|---|
+| R6 | M | sixth | [a/b.go T.put](../a/b.go) | [rdmaio TestPeer](../rdmaio/a_test.go) |
+| | | *cites the section* | [a/c.bind rename b C](../a/c.bind) | |
+
 ## RFC 5666 §3.8 RPC Call and Reply
 
 | # | Lv | duty | code | tests |
@@ -136,7 +149,8 @@ func TestTable(t *testing.T) {
 		"R4":            "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
 		"3.4.6":         "R1 first\n  code a/a.go:4: x\n  code a/b.go:8: T.put\n  test a/a_test.go:6: TestX\n§3.4.6 Write Chunks\n  code a/b.go:8: T.put\n",
 		"RFC 5666 §3.8": "R4 fourth\n  code a/b.go:4: T.y\n  test rdmaio/a_test.go:6: TestPeer\n",
-		"4.6":           "",
+		"RFC 8167 5.3":  "R6 sixth\n  code a/b.go:10: T.put\n  test rdmaio/a_test.go:6: TestPeer\n",
+		"4.6":           "§4.6 Protocol Elements No Longer Supported: no duty comes from this section, and no code cites it\n",
 	} {
 		if code, out := command(t, "-root", root, "-find", what); code != 0 || out != want {
 			t.Errorf("-find %s: exit %d: %s", what, code, out)
