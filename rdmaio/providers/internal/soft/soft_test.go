@@ -132,10 +132,13 @@ func TestFreeDuringCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var during error
-	if err := q.Register(interrupter(func() {
+	interrupted := make(chan struct{}) // the domain is locked during Interrupt
+	go func() {
+		<-interrupted
 		during = pd.Free(buf)
 		e.Unpin()
-	})); err != nil {
+	}()
+	if err := q.Register(interrupter(func() { close(interrupted) })); err != nil {
 		t.Fatal(err)
 	}
 	if err := mr.Invalidate(); err != nil || !errors.Is(during, verbs.ErrBusy) {
