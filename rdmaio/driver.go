@@ -21,7 +21,7 @@ type driver struct {
 	mu      sync.Mutex
 	idle    sync.Cond // running became false
 	queue   []engine.Event
-	spare   []engine.Event // the queue before, when it is empty again
+	spare   []engine.Event // the last batch, empty again: the next queue
 	look    bool           // completions may be waiting
 	running bool
 
@@ -30,12 +30,12 @@ type driver struct {
 	armed, sendsArmed bool
 
 	stopped bool
-	busy    int // Requests delivered and not released; the runner's, if there is one
+	busy    int // Requests delivered and not released; the runner's, or guarded by mu without one
 
 	unanswered atomic.Int64 // Requests that handlers have
 
-	draining    atomic.Bool // there are to be no more of them
-	heard       atomic.Bool // there were some
+	draining    atomic.Bool // handlers get no more Requests
+	heard       atomic.Bool // a handler has had a Request
 	drainPosted bool        // EventDrain was posted
 	stats       engine.Stats
 
@@ -46,7 +46,7 @@ type driver struct {
 	await  bool // Effects.Await: completions of the send queue are awaited
 	timer  *time.Timer
 	timing atomic.Bool   // the timer is running
-	due    time.Duration // for when
+	due    time.Duration // what it is set to, since Conn.start
 }
 
 func (d *driver) init() { d.idle.L = &d.mu }
@@ -62,7 +62,8 @@ func (c *Conn) post(ev engine.Event) {
 	c.run()
 }
 
-// postCall posts a Call. With others in progress, their callers are likely to bring one too.
+// postCall posts a Call. While others are in progress, their callers are likely to bring more, and
+// postTogether waits for them.
 func (c *Conn) postCall(ev engine.Event) {
 	if cap(c.slots)-len(c.slots) == 1 {
 		c.post(ev)
@@ -71,8 +72,8 @@ func (c *Conn) postCall(ev engine.Event) {
 	c.postTogether(ev)
 }
 
-// postReply posts the answer to a Request. With other Requests at handlers, more answers are
-// likely.
+// postReply posts the answer to a Request. While handlers have other Requests, more answers are
+// likely, and postTogether waits for them.
 func (c *Conn) postReply(r *Request) {
 	ev := engine.Event{Kind: engine.EventReply, Request: r.req}
 	if c.unanswered.Add(-1) == 0 {
@@ -128,8 +129,8 @@ func (c *Conn) lost() { c.post(engine.Event{Kind: engine.EventBroken, Err: c.qp.
 // caller is not delayed without bound.
 const rounds = 64
 
-// run serves events until there are none, unless someone else does. It is
-// called with mu locked, and returns with it unlocked.
+// run serves events until there are none, unless another goroutine is the runner. It is called with
+// mu locked, and returns with it unlocked.
 func (c *Conn) run() {
 	if c.running || c.engine == nil {
 		c.mu.Unlock()
@@ -146,8 +147,9 @@ func (c *Conn) run() {
 	}
 }
 
-// serve is the runner's loop. It returns false at the end of the queue, with mu unlocked and no
-// runner, and true after the given rounds. mu is locked before and unlocked after.
+// serve is the runner's loop. It returns false when the queue is empty: there is no runner then. It
+// returns true after the given rounds, and the caller must have it continued. It is called with mu
+// locked, and returns with it unlocked.
 func (c *Conn) serve(rounds int) (more bool) {
 	for ; len(c.queue) > 0 || c.look; rounds-- {
 		if rounds == 0 {
@@ -227,7 +229,7 @@ func (c *Conn) gather(events []engine.Event, arm, armSends bool) (_ []engine.Eve
 	return events, n == len(c.wcs)
 }
 
-// step runs the engine and does what it says, in that order.
+// step runs the engine and carries out its effects in the order that engine.Effects gives.
 func (c *Conn) step(events []engine.Event) {
 	f := c.engine.Step(time.Since(c.start), events)
 	c.await = f.Await
@@ -310,7 +312,7 @@ func (c *Conn) ended(why error) {
 	c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", why)
 }
 
-// refused ends the connection for a post that the provider did not take, and returns why.
+// refused ends the connection because the provider refused a post with err, and returns the cause.
 func (c *Conn) refused(err error) error {
 	err = c.cause(err)
 	c.post(engine.Event{Kind: engine.EventBroken, Err: err})
@@ -328,8 +330,8 @@ func (c *Conn) cause(failure error) error {
 	return failure
 }
 
-// wake arms the timer if it is not, or for later. A deadline that moved later since is
-// seen when it fires: so a busy connection touches the timer once in a while only.
+// wake sets the timer, unless it is set to an earlier time. If the deadline has moved to a later
+// time, the engine asks for that when the timer fires. So a busy connection seldom sets the timer.
 func (c *Conn) wake(at time.Duration) {
 	if c.timing.Load() && c.due <= at {
 		return

@@ -100,7 +100,7 @@ func swarm(seed uint64, tcp bool) fault.Config {
 
 // T2, T121, T126, R284, R286, R288: clients of one server swap values of registers, over
 // connections with all kinds of faults, and cancel some Calls. With a cache of replies each swap is
-// executed at most once, and not at all if its caller got that result. The history of each register
+// executed at most once, and not at all if the error says so. The history of each register
 // is linearizable: no reply belongs to another Call, and none is older than its Call.
 func TestHistories(t *testing.T) {
 	for _, tcp := range []bool{false, true} {

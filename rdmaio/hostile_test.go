@@ -272,7 +272,8 @@ func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply f
 }
 
 // Bad Replies to a client end the RPC with the name of the rule. The connection goes on, unless the
-// peer wrote more than it was offered (R9, R16, R87, R119 to R123).
+// peer sent more than a Receive takes, used memory in a way that was not offered, or invalidated a
+// key that it must not (R9, R16, R87, R119 to R123).
 func TestHostileReplies(t *testing.T) {
 	t.Run("mem", func(t *testing.T) { hostileReplies(t, rdmaiotest.New) })
 	t.Run("rdmatcp", func(t *testing.T) { hostileReplies(t, rdmaiotest.NewTCP) })
