@@ -105,8 +105,8 @@ const (
 	small = iota
 	write
 	read
-	long // both ways
-	lent // its reply goes by read chunks (Config.Legacy)
+	long       // both ways
+	readChunks // its reply goes by read chunks (Config.Legacy)
 )
 
 // do makes one of them, from a device.
@@ -121,7 +121,7 @@ func (v *victim) do(c *rdmaio.Conn, device string, shape int) {
 		call = writeCall(v.xid, 0, data)
 	case read:
 		call = readCall(v.xid, 0, buf)
-	case long, lent:
+	case long, readChunks:
 		call = nullCall(v.xid, longCall)
 		if shape == long {
 			call.ReplyBuf = make([]byte, 24+longReply)
@@ -160,7 +160,7 @@ func (v *victim) right(shape int, reply *rdmaio.Reply, call *rdmaio.Call) {
 		if got, err := readReply(reply); err != nil || !bytes.Equal(got, rdmaiotest.Pattern(4000, 9)) && !bytes.Equal(got, rdmaiotest.Pattern(5000, uint64(v.xid-1))[:4000]) {
 			v.t.Errorf("READ: %d bytes, %v, and not those that were written", len(got), err)
 		}
-	case long, lent:
+	case long, readChunks:
 		if len(reply.Message) != 24+longReply || !bytes.Equal(reply.Message[24:], rdmaiotest.Pattern(longReply, 5)) {
 			v.t.Errorf("long reply of %d bytes", len(reply.Message))
 		}
@@ -214,7 +214,7 @@ func calls(t testing.TB, w *rdmaiotest.World, wait, work time.Duration) *victim 
 			back.AllowReverse()
 			v.do(back, "server", small)
 		}
-		v.do(c, "client", lent)
+		v.do(c, "client", readChunks)
 		v.do(c, "client", small)
 		_ = c.Close() // what it could not give back is seen by the device
 	} else {

@@ -18,13 +18,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// lender answers READs without looking for places: what does not fit is lent to the client.
-type lender struct {
+// readChunkFile answers READs even without a write chunk: data that does not fit inline is offered
+// as read chunks.
+type readChunkFile struct {
 	file
 	sent chan error
 }
 
-func (l *lender) ServeRPC(r *rdmaio.Request) {
+func (l *readChunkFile) ServeRPC(r *rdmaio.Request) {
 	m := l.serve(r)
 	if len(r.WriteChunks()) == 0 && binary.BigEndian.Uint32(r.Message[20:]) == procRead {
 		// The encoder leaves data out of line only where there are places: cut it out by hand.
@@ -56,7 +57,7 @@ func plainRead(xid uint32, offset uint64, n int) *rdmaio.Call {
 func TestLegacyReply(t *testing.T) { rdmaiotest.Each(t, legacyReply) }
 
 func legacyReply(t *testing.T, w *rdmaiotest.World) {
-	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(60000, 5)}, sent: make(chan error, 1)}
+	l := &readChunkFile{file: file{t: t, data: rdmaiotest.Pattern(60000, 5)}, sent: make(chan error, 1)}
 	long := false
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if long {
@@ -120,7 +121,7 @@ func TestLegacyBusy(t *testing.T) { rdmaiotest.Each(t, legacyBusy) }
 
 func legacyBusy(t *testing.T, w *rdmaiotest.World) {
 	const callers, each = 12, 30
-	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(60000, 6)}}
+	l := &readChunkFile{file: file{t: t, data: rdmaiotest.Pattern(60000, 6)}}
 	s := w.Serve(l, &rdmaio.Config{Legacy: true, Credits: 3})
 	c := w.Dial(&rdmaio.Config{Legacy: true, Credits: 4})
 	var xid atomic.Uint32
@@ -160,7 +161,7 @@ func legacyBusy(t *testing.T, w *rdmaiotest.World) {
 // back.
 func TestLegacyNoDone(t *testing.T) {
 	w := rdmaiotest.New(t)
-	l := &lender{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
+	l := &readChunkFile{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
 	s := w.Serve(l, &rdmaio.Config{Legacy: true, WorkTimeout: 30 * time.Millisecond})
 	p := w.DialRaw(t)
 	m := plainRead(0xcafe0001, 0, 4000).Inline
@@ -184,7 +185,7 @@ func TestLegacyNoDone(t *testing.T) {
 func TestLegacyOneSide(t *testing.T) {
 	for _, server := range []bool{true, false} {
 		w := rdmaiotest.New(t)
-		l := &lender{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
+		l := &readChunkFile{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, sent: make(chan error, 1)}
 		w.Serve(l, &rdmaio.Config{Legacy: server, WorkTimeout: 30 * time.Millisecond})
 		c := w.Dial(&rdmaio.Config{Legacy: !server})
 		_, err := c.Call(context.Background(), plainRead(1, 0, 4000))

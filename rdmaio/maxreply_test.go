@@ -22,7 +22,7 @@ func TestCallMaxReply(t *testing.T) {
 		xid := uint32(0)
 		for _, tt := range []struct {
 			most, size, buf int // MaxReply, and the lengths of the reply and of ReplyBuf
-			lent            bool
+			offered         bool
 		}{
 			{10_000, 10_000, 0, true},
 			{10_000, 10_000, 500, true},
@@ -56,7 +56,7 @@ func TestCallMaxReply(t *testing.T) {
 			if !bytes.Equal(whole[tt.buf:], bytes.Repeat([]byte{0xee}, 300)) {
 				t.Errorf("%s: memory behind ReplyBuf was written to", name)
 			}
-			if n := c.Stats().Registrations - before; (n == 1) != tt.lent || n > 1 {
+			if n := c.Stats().Registrations - before; (n == 1) != tt.offered || n > 1 {
 				t.Errorf("%s: %d registrations", name, n)
 			}
 		}

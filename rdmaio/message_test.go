@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// whole is the message as a decoder is to see it.
+// whole returns the message as a decoder reads it: with its items, and their roundup, in place.
 func whole(m rdmaio.Message) (b []byte) {
 	at := 0
 	for _, it := range m.Items {
@@ -27,8 +27,8 @@ func whole(m rdmaio.Message) (b []byte) {
 	return append(b, m.Inline[at:]...)
 }
 
-// echo answers with the Call itself, less its XID and type, cut into the given
-// sizes: a size that is not 0 is an eligible item.
+// echo answers with the bytes of the Call after its XID and type. Its first bytes are DDP-eligible
+// items of the given sizes.
 type echo struct{ items []int }
 
 func (h echo) ServeRPC(r *rdmaio.Request) {
@@ -44,7 +44,7 @@ func (h echo) ServeRPC(r *rdmaio.Request) {
 	r.Reply(e.message(), nil)
 }
 
-// unecho gives the body back from a reply and its items.
+// unecho returns the body that a Call had, from its reply and the reply's items.
 func unecho(reply *rdmaio.Reply, items int) (body []byte, err error) {
 	d := xdr.NewDecoder(reply.Message, &xdr.DecoderOptions{Alias: true})
 	d.Next(24)
@@ -63,7 +63,7 @@ func unecho(reply *rdmaio.Reply, items int) (body []byte, err error) {
 	return body, d.Done()
 }
 
-// shape is a Call and what its reply may look like.
+// shape has the sizes of a Call, of the memory that it offers, and of its reply.
 type shape struct {
 	name     string
 	inline   int   // bytes that are not eligible, after the header
@@ -74,8 +74,8 @@ type shape struct {
 	reply    []int // eligible parts of the echo
 }
 
-// Any message, any subset of items reduced, any cut into segments: the server
-// sees the bytes, and the client gets them back; no key is ever the server's (R10).
+// Messages of many shapes, with any items in chunks and chunks in any segments, arrive and are
+// echoed with the same bytes. The server never gives a key away (R10).
 func TestShapes(t *testing.T) {
 	for i, s := range []shape{
 		{name: "R91, R98: long Call and long Reply", inline: 5000, replyBuf: 6000},
@@ -303,8 +303,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// R16: an answer that is no Reply to the Call is refused where it is made; the
-// caller hears of it, and the connection goes on.
+// R16: an answer that is not a Reply to the Call is not sent. The caller gets an RDMA_ERROR, the
+// handler ErrMessage, and the connection goes on.
 func TestReplyMisuse(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"a Call":               {0, 0, 0, 7, 0, 0, 0, 0},

@@ -16,7 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Every error of the engine reaches users as one that this package exports, with the details.
+// Every error of the engine except ErrInternal reaches users as one that this package exports, with
+// the details.
 func TestTranslate(t *testing.T) {
 	tests := []struct {
 		from, is error

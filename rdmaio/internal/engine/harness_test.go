@@ -45,13 +45,13 @@ func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
 	return newBoth(t, role, 0, credits, wrs)
 }
 
-// newBoth may have both directions.
+// newBoth returns a bench for one direction, or for both.
 func newBoth(t *testing.T, role engine.Role, calls, serves, wrs int) *bench {
-	return newLending(t, role, calls, serves, wrs, calls+serves)
+	return newBorrowing(t, role, calls, serves, wrs, calls+serves)
 }
 
-// newLending has so many send buffers of its own, and borrows the others.
-func newLending(t *testing.T, role engine.Role, calls, serves, wrs, own int) *bench {
+// newBorrowing returns a bench with own send buffers, which may borrow the others.
+func newBorrowing(t *testing.T, role engine.Role, calls, serves, wrs, own int) *bench {
 	b := &bench{t: t}
 	b.cfg = engine.Config{
 		Role: role, Version: new(v1.Version), Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,

@@ -34,8 +34,8 @@ func doneMsg(t *testing.T, xid uint32) []byte {
 	return unhex(t, fmt.Sprintf("%08x 00000001 00000020 00000003", xid))
 }
 
-// lent is an answer with a read chunk of n bytes at a position.
-func lent(t *testing.T, xid uint32, position uint32) engine.Answer {
+// readChunkAnswer returns an answer with a read chunk of 5 bytes at a position.
+func readChunkAnswer(t *testing.T, xid uint32, position uint32) engine.Answer {
 	return engine.Answer{
 		Payload: [][]byte{unhex(t, fmt.Sprintf("%08x 00000001 00000005", xid))},
 		Reads:   []header.ReadSegment{{Position: position, Segment: header.Segment{Handle: 0xdd, Length: 5, Offset: 0x1000}}},
@@ -44,7 +44,7 @@ func lent(t *testing.T, xid uint32, position uint32) engine.Answer {
 
 // A Reply with read chunks as it is sent. Its memory is released by RDMA_DONE, not before it and
 // not before the Send has completed, in either order (R104, R107, R110; T122).
-func TestLend(t *testing.T) {
+func TestReadChunkReply(t *testing.T) {
 	for _, c := range []struct {
 		position uint32
 		want     string
@@ -55,7 +55,7 @@ func TestLend(t *testing.T) {
 		for _, doneFirst := range []bool{false, true} {
 			b := newLegacy(t, engine.Responder, 4, 8)
 			b.receive(0, unhex(t, short(0xcafe0001)))
-			b.answer(lent(t, 0xcafe0001, c.position))
+			b.answer(readChunkAnswer(t, 0xcafe0001, c.position))
 			if diff := cmp.Diff(unhex(t, c.want), b.sent[0]); diff != "" {
 				t.Error(diff)
 			}
@@ -87,12 +87,12 @@ func TestHoldBack(t *testing.T) {
 	b := newLegacy(t, engine.Responder, 2, 8)
 	for xid := uint32(1); xid <= 2; xid++ {
 		b.receive(b.free(), unhex(t, short(xid)))
-		b.answer(lent(t, xid, 12))
+		b.answer(readChunkAnswer(t, xid, 12))
 		b.complete()
 	}
 	b.receive(b.free(), unhex(t, short(3)))
 	b.receive(b.free(), unhex(t, short(4)))
-	b.answer(lent(t, 3, 12))
+	b.answer(readChunkAnswer(t, 3, 12))
 	if st := b.e.Stats(); len(b.sent) != 2 || st.Waiting != 1 || st.DoneMessagesDue != 2 || st.PostedRecvs != 2 {
 		t.Fatalf("%d sent, %+v", len(b.sent), st)
 	}
@@ -111,7 +111,7 @@ func TestHoldBack(t *testing.T) {
 	b = newLegacy(t, engine.Responder, 2, 1)
 	for xid := uint32(1); xid <= 3; xid++ {
 		b.receive(b.free(), unhex(t, short(xid)))
-		a := lent(t, xid, 12)
+		a := readChunkAnswer(t, xid, 12)
 		if xid == 2 {
 			a.Payload = append(a.Payload, make([]byte, 1024))
 		}
@@ -130,7 +130,7 @@ func TestNoDone(t *testing.T) {
 	b := newLegacy(t, engine.Responder, 1, 8)
 	b.now = time.Second
 	b.receive(0, unhex(t, short(1)))
-	b.answer(lent(t, 1, 12))
+	b.answer(readChunkAnswer(t, 1, 12))
 	if b.at != 2*time.Second {
 		t.Errorf("wants to be woken at %v: the Send is due first", b.at)
 	}
@@ -139,7 +139,7 @@ func TestNoDone(t *testing.T) {
 		t.Errorf("wants to be woken at %v", b.at)
 	}
 	b.receive(1, unhex(t, short(2)))
-	b.answer(lent(t, 2, 12)) // held back
+	b.answer(readChunkAnswer(t, 2, 12)) // held back
 	b.now = 6*time.Second - 1
 	b.step(engine.Event{Kind: engine.EventTimer})
 	if b.fail != nil {
@@ -153,15 +153,16 @@ func TestNoDone(t *testing.T) {
 	// And with the Send still in the queue.
 	b = newLegacy(t, engine.Responder, 1, 8)
 	b.receive(0, unhex(t, short(1)))
-	b.answer(lent(t, 1, 12))
+	b.answer(readChunkAnswer(t, 1, 12))
 	b.step(engine.Event{Kind: engine.EventClose, Err: errors.New("the end")})
 	if len(b.out) != 1 {
 		t.Errorf("%d released", len(b.out))
 	}
 }
 
-// lentReply has a chunk of 5 bytes at position 12, or the whole message by chunk.
-func lentReply(t *testing.T, xid uint32, whole bool) []byte {
+// readChunkReply returns a Reply with a read chunk of 5 bytes at position 12, or with the whole
+// message in read chunks.
+func readChunkReply(t *testing.T, xid uint32, whole bool) []byte {
 	if whole {
 		return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000001 00000001 00000000 000000dd 0000000c 00000000 00001000 00000000 00000000 00000000", xid))
 	}
@@ -175,7 +176,7 @@ func TestFetchGrants(t *testing.T) {
 		b := newLegacy(t, engine.Requester, 2, 8)
 		b.call(call(1))
 		b.complete()
-		b.receive(0, lentReply(t, 1, whole))
+		b.receive(0, readChunkReply(t, 1, whole))
 		if n := b.e.Stats().Granted; n != 2 {
 			t.Errorf("whole %v: %d credits granted, want 2", whole, n)
 		}
@@ -190,13 +191,13 @@ func TestFetch(t *testing.T) {
 	b.call(c)
 	b.complete()
 	b.logged()
-	b.receive(0, lentReply(t, 0xcafe0001, false))
+	b.receive(0, readChunkReply(t, 0xcafe0001, false))
 	if diff := cmp.Diff("read 5 bytes key 0xdd at 0x1000 signaled\n", b.logged()[len("recv 0\n"):]); diff != "" || len(b.done) != 0 {
 		t.Fatalf("%d ended, %s", len(b.done), diff)
 	}
 	again := call(0xcafe0001)
 	b.call(again)
-	b.receive(1, lentReply(t, 0xcafe0001, false)) // a duplicate: no Call waits for it
+	b.receive(1, readChunkReply(t, 0xcafe0001, false)) // a duplicate: no Call waits for it
 	if st := b.e.Stats(); !errors.Is(again.Err, engine.ErrXIDInUse) || st.DroppedMessages != 1 || st.InFlight != 1 {
 		t.Errorf("%v, %+v", again.Err, st)
 	}
@@ -231,7 +232,7 @@ func TestFetchRefused(t *testing.T) {
 		{"4 GiB", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd ffffffff 00000000 00001000 00000000 00000000 00000000 00000001 00000001 00000005"), "bytes or more in chunks"},
 		{"another XID within", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000000 00000000 00000002 00000001 00000005"), "XID of the RPC message is 0x2"},
 		{"a write chunk that was not offered", unhex(t, "00000001 00000001 00000004 00000000 00000001 0000000c 000000dd 00000005 00000000 00001000 00000000 00000001 00000000 00000000 00000000 00000001 00000001 00000005"), "1 elements returned, 0 offered"},
-		{"by chunk, and no Reply", lentReply(t, 1, true), "XID of the RPC message is 0xa5a5a5a5"},
+		{"by chunk, and no Reply", readChunkReply(t, 1, true), "XID of the RPC message is 0xa5a5a5a5"},
 		{"its type by chunk", unhex(t, "00000001 00000001 00000004 00000000 00000001 00000004 000000dd 00000004 00000000 00001000 00000000 00000000 00000000 00000001 00000001"), "RPC message type 2779096485"},
 	} {
 		for _, legacy := range []bool{true, false} {
@@ -282,13 +283,13 @@ func TestFetchCancelled(t *testing.T) {
 		cancel := engine.Event{Kind: engine.EventCancel, XID: 1, Call: c}
 		if when == "before" {
 			b.step(cancel)
-			b.receive(0, lentReply(t, 1, false))
+			b.receive(0, readChunkReply(t, 1, false))
 			if diff := cmp.Diff("recv 0\nsend 16 bytes signaled|solicited\n", b.logged()); diff != "" {
 				t.Error(diff)
 			}
 			b.complete()
 		} else {
-			b.receive(0, lentReply(t, 1, false))
+			b.receive(0, readChunkReply(t, 1, false))
 			if when == "lost" {
 				b.step(engine.Event{Kind: engine.EventBroken, Err: errors.New("lost")})
 				if len(b.done) != 1 || c.Err != b.fail || len(b.out) != 1 {
@@ -394,7 +395,7 @@ func TestRandomLegacy(t *testing.T) {
 			case k == 1 && len(b.reqs) > 0:
 				a := engine.Answer{Payload: [][]byte{make([]byte, 8)}}
 				if r.IntN(3) > 0 {
-					a = lent(t, b.reqs[0].XID, 12)
+					a = readChunkAnswer(t, b.reqs[0].XID, 12)
 				}
 				b.answer(a)
 			case k == 2 && len(b.ids) > 0:

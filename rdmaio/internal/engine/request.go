@@ -122,6 +122,27 @@ const (
 	released                         // Effects.Release
 )
 
+var requestStates = [...]string{
+	idle:         "idle",
+	received:     "received",
+	assembling:   "assembling",
+	readDeferred: "readDeferred",
+	readQueued:   "readQueued",
+	reading:      "reading",
+	delivered:    "delivered",
+	deferred:     "deferred",
+	queued:       "queued",
+	sent:         "sent",
+	sentReads:    "sentReads",
+	awaitingDone: "awaitingDone",
+	doneQueued:   "doneQueued",
+	doneSent:     "doneSent",
+	released:     "released",
+}
+
+// String returns the name of the state.
+func (s requestState) String() string { return requestStates[s] }
+
 // follows reports whether an event leads to s from that state.
 func (s requestState) follows(from requestState) bool {
 	switch s {
@@ -167,7 +188,7 @@ func (s requestState) refusable() bool {
 // or an event that the driver must not send, and ends the connection.
 func (e *Engine) to(r *Request, s requestState) {
 	if !s.follows(r.state) {
-		e.end(fmt.Errorf("%w: the message with XID %#08x goes from state %d to %d", ErrInternal, r.XID, r.state, s))
+		e.end(fmt.Errorf("%w: the message with XID %#08x goes from state %v to %v", ErrInternal, r.XID, r.state, s))
 	}
 	r.state = s
 }

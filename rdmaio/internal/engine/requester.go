@@ -44,11 +44,21 @@ const (
 	callReading                  // its Reply has read chunks (Config.Legacy): see Request
 )
 
+var callStates = [...]string{
+	callIdle:    "idle",
+	callWaiting: "waiting",
+	callSent:    "sent",
+	callReading: "reading",
+}
+
+// String returns the name of the state.
+func (s callState) String() string { return callStates[s] }
+
 // toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and
 // ends the connection.
 func (e *Engine) toCall(p *pending, s callState) {
 	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
-		e.end(fmt.Errorf("%w: the Call with XID %#08x goes from state %d to %d", ErrInternal, p.xid, p.state, s))
+		e.end(fmt.Errorf("%w: the Call with XID %#08x goes from state %v to %v", ErrInternal, p.xid, p.state, s))
 	}
 	p.state = s
 }

@@ -10,7 +10,7 @@ import (
 
 // granted is a requester that has one send buffer and 8 credits, of which none is in use.
 func granted(t *testing.T) *bench {
-	b := newLending(t, engine.Requester, 8, 0, 64, 1)
+	b := newBorrowing(t, engine.Requester, 8, 0, 64, 1)
 	b.call(call(1))
 	if b.wanted != 0 {
 		t.Fatalf("%d buffers asked for with one that is free", b.wanted)

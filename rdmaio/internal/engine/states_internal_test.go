@@ -2,10 +2,12 @@ package engine
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
-// A step that is not drawn ends the connection, and a drawn one does not.
+// A step that is not in the drawings ends the connection, with the names of both states. The steps
+// of the drawings do not.
 func TestStates(t *testing.T) {
 	r, p := &Request{}, &pending{}
 	drawn := New(Config{})
@@ -16,17 +18,21 @@ func TestStates(t *testing.T) {
 		drawn.toCall(p, s)
 	}
 	if !drawn.open {
-		t.Errorf("the longest ways that are drawn end the connection: %v", drawn.ended)
+		t.Errorf("the longest paths in the drawings end the connection: %v", drawn.ended)
 	}
-	for name, step := range map[string]func(*Engine){
-		"a Request is released twice":         func(e *Engine) { e.to(&Request{state: released}, released) },
-		"a Reply is queued without a Request": func(e *Engine) { e.to(&Request{}, queued) },
-		"a Call is sent that does not wait":   func(e *Engine) { e.toCall(&pending{}, callSent) },
-		"a Call ends twice":                   func(e *Engine) { e.toCall(&pending{}, callIdle) },
+	for name, c := range map[string]struct {
+		step  func(*Engine)
+		names string
+	}{
+		"a Request is released twice":         {func(e *Engine) { e.to(&Request{state: released}, released) }, "from released to released"},
+		"a Reply is queued without a Request": {func(e *Engine) { e.to(&Request{}, queued) }, "from idle to queued"},
+		"a Call is sent that does not wait":   {func(e *Engine) { e.toCall(&pending{}, callSent) }, "from idle to sent"},
+		"a Call ends twice":                   {func(e *Engine) { e.toCall(&pending{}, callIdle) }, "from idle to idle"},
 	} {
 		e := New(Config{})
-		if step(e); !errors.Is(e.ended, ErrInternal) {
-			t.Errorf("%s: the connection ended with %v, want %v", name, e.ended, ErrInternal)
+		c.step(e)
+		if !errors.Is(e.ended, ErrInternal) || !strings.HasSuffix(e.ended.Error(), c.names) {
+			t.Errorf("%s: the connection ended with %v, want %v %s", name, e.ended, ErrInternal, c.names)
 		}
 	}
 }

@@ -16,9 +16,9 @@ import (
 // share one:
 //
 //   - Cork: while the reader has further input at hand, it holds back notifications and
-//     posted requests, until it has handled that input: whole messages that were read
-//     ahead, and responses to our Reads, or long messages with short ones between
-//     them, that arrive without a pause.
+//     posted requests, until it has handled that input. Input at hand is whole messages
+//     that were read ahead, responses to our Reads, or long messages that short ones
+//     follow without a pause.
 //   - Streaming: a caller that posts twice without hearing from the peer, now or before
 //     the last arrival, is streaming. Its posts go to the writer, which runs when the
 //     caller waits or another processor is free, and sends all that was posted by then

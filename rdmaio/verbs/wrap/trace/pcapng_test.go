@@ -28,7 +28,7 @@ const (
 	nullReply = "00001234 00000001 00000020 00000000 00000000 00000000 00000000 00001234 00000001 00000000 00000000 00000000 00000000"
 )
 
-// capture traces a client that does a Write, a Call, gets the Reply and does a Read.
+// capture traces a client that does a Write, sends a Call, gets the Reply and does a Read.
 func capture(t *testing.T, w *bytes.Buffer, snap int) {
 	t.Helper()
 	must := func(err error) {
