@@ -303,7 +303,7 @@ func randomBoth(t *testing.T, seed uint64) (log string, waited int) {
 	b := newBoth(t, role, 1+r.IntN(5), 1+r.IntN(5), 1+r.IntN(3))
 	var calls []*engine.Call
 	ended := make(map[*engine.Call]bool)
-	out, peers := 0, uint32(0) // messages sent that the peer has seen, and the last XID of its own Calls
+	out, peers := 0, uint32(0) // messages that the peer has seen, and the last XID of its own Calls
 	var open []uint32          // XIDs of our Calls that the peer has not answered
 	for step := 0; step < 300 || len(calls) > len(ended) || len(b.reqs) > 0 || len(b.ids) > 0; step++ {
 		if step > 3000 {
