@@ -24,10 +24,10 @@ func TestStates(t *testing.T) {
 		step  func(*Engine)
 		names string
 	}{
-		"a Request is released twice":         {func(e *Engine) { e.to(&Request{state: released}, released) }, "from released to released"},
-		"a Reply is queued without a Request": {func(e *Engine) { e.to(&Request{}, queued) }, "from idle to queued"},
-		"a Call is sent that does not wait":   {func(e *Engine) { e.toCall(&pending{}, callSent) }, "from idle to sent"},
-		"a Call ends twice":                   {func(e *Engine) { e.toCall(&pending{}, callIdle) }, "from idle to idle"},
+		"a Request is released twice":         {func(e *Engine) { e.to(&Request{state: released}, released) }, "from state released to released"},
+		"a Reply is queued without a Request": {func(e *Engine) { e.to(&Request{}, queued) }, "from state idle to queued"},
+		"a Call is sent that does not wait":   {func(e *Engine) { e.toCall(&pending{}, callSent) }, "from state idle to sent"},
+		"a Call ends twice":                   {func(e *Engine) { e.toCall(&pending{}, callIdle) }, "from state idle to idle"},
 	} {
 		e := New(Config{})
 		c.step(e)
