@@ -75,7 +75,7 @@ func (pd *Domain) Free(buf []byte) error {
 	start := address(buf)
 	for mr := range pd.regions {
 		if other := mr.reachable(); address(other) < start+uintptr(size) && start < address(other)+uintptr(len(other)) {
-			return fmt.Errorf("%s: free of %d bytes of which %d are registered: %w", d.provider, size, len(other), verbs.ErrBusy)
+			return fmt.Errorf("%s: free of %d bytes: a valid region of %d bytes covers some of them, invalidate it first: %w", d.provider, size, len(other), verbs.ErrBusy)
 		}
 	}
 	delete(pd.allocs, first)
