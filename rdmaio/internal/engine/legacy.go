@@ -11,7 +11,8 @@ import (
 // read chunks, acknowledged by RDMA_DONE, and padding. They need Config.Legacy, and exist in the
 // forward direction only (A21).
 
-// mostAlign is the largest alignment of padding that is accepted, in bytes.
+// mostAlign is the largest alignment of padding that is accepted, in bytes: the largest size of an
+// inline message (RFC 8797).
 const mostAlign = 256 << 10
 
 // padded checks a message with padding, and makes it a KindMsg. The padding stays in the payload,

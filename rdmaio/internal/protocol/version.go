@@ -46,7 +46,9 @@ type End struct {
 	// Legacy allows RDMA_DONE (draft-ietf-nfsv4-rpcrdma-08).
 	Legacy bool
 
-	// LongReplies allows a Reply that comes whole by read chunk (draft-ietf-nfsv4-rpcrdma-08).
+	// LongReplies allows a Reply that comes whole by read chunk (draft-ietf-nfsv4-rpcrdma-08). It
+	// must be false where reverse Calls may have chunks: a long Call looks the same, and may have
+	// the XID of one of ours (R268).
 	LongReplies bool
 
 	// Calls are the Calls of this end.
