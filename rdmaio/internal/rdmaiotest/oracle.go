@@ -153,13 +153,13 @@ func (o *oracle) checkKey(e *trace.Event, xid uint32, s peertest.Segment, need, 
 	switch {
 	case s.Length == 0:
 	case k == nil:
-		return fmt.Errorf("Call %#x offers key %#x, which is not live", xid, s.Key)
+		return fmt.Errorf("the Call %#x offers key %#x, which is not live", xid, s.Key)
 	case k.access&need == 0 || k.access&not != 0:
-		return fmt.Errorf("R304: Call %#x offers key %#x with rights %v", xid, s.Key, k.access)
+		return fmt.Errorf("R304: the Call %#x offers key %#x with rights %v", xid, s.Key, k.access)
 	case s.Addr < k.at || s.Addr+uint64(s.Length) > k.end:
-		return fmt.Errorf("Call %#x offers %d bytes at %#x by key %#x, which covers %#x to %#x", xid, s.Length, s.Addr, s.Key, k.at, k.end)
+		return fmt.Errorf("the Call %#x offers %d bytes at %#x by key %#x, which covers %#x to %#x", xid, s.Length, s.Addr, s.Key, k.at, k.end)
 	case k.used && (k.xid != xid || k.qp != e.QP):
-		return fmt.Errorf("Calls %#x and %#x offer the same key %#x", k.xid, xid, s.Key)
+		return fmt.Errorf("the Calls %#x and %#x offer the same key %#x", k.xid, xid, s.Key)
 	default:
 		k.used, k.xid, k.qp = true, xid, e.QP
 	}
