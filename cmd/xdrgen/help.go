@@ -104,9 +104,10 @@ Examples:
   xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
 
-To use xdrgen in a module of your own, pin it with
+To use xdrgen in a module of your own, make it a tool of that module, with
   go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen
-and add this line to a Go file of the package, so that go generate runs it:
+or from a clone as the README says, and add this line to a Go file of the
+package, so that go generate runs it:
   //go:generate go tool xdrgen gen -o . -package proto proto.x
 
 gen rewrites only files whose content changes, and prints their names. It names

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,7 +88,8 @@ func (u user) must(folder string, args ...string) string {
 }
 
 // TestReadmeClone runs the commands of the README for use from a clone, in a module with a .x
-// file and a program that uses the generated package.
+// file and a program that uses the generated package. The module proxy refuses every request, so
+// the commands must not look for a published version of the clone.
 func TestReadmeClone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the commands")
@@ -120,7 +123,9 @@ func TestReadmeClone(t *testing.T) {
 		"cd ../mymodule", "cd "+dir+"/mymodule").Replace(script.String())
 	cmd := exec.CommandContext(t.Context(), bash, "-e", "-c", commands+"go run .\n../bin/xdrgen version\n../bin/rpcrdma version\n")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-mod=mod")
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "refused", http.StatusForbidden) }))
+	defer proxy.Close()
+	cmd.Env = append(os.Environ(), "GOPROXY="+proxy.URL, "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-buildvcs=false")
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{"\n12\n", "\nxdrgen ", "\nrpcrdma "} {
 		if err != nil || !strings.Contains("\n"+string(out), want) {
