@@ -65,7 +65,7 @@ func run(args []string, env environment) int {
 	}
 	ctx, err := parser.Parse(filesLast(parser.Model, cli.Long(args, "ID")))
 	if err != nil {
-		return usage(env, parseError(env.command, args[0], err))
+		return usage(env, parseError(parser.Model, env.command, args[0], err))
 	}
 	switch name, _, _ := strings.Cut(ctx.Command(), " "); name {
 	case "check":

@@ -221,7 +221,7 @@ func TestDataUsage(t *testing.T) {
 		{"dump -type reply " + unit, "no data: expected a file, - for standard input, or -hex STRING", exitUsage},
 		{"dump -type reply -hex 00 " + at("hex") + " " + unit, "found data in -hex and in", exitUsage},
 		{"dump -type reply " + at("hex") + " " + at("base64") + " " + unit, "found two data files", exitUsage},
-		{"dump -type reply -hex 00", "expected \"<file>", exitUsage},
+		{"dump -type reply -hex 00", "FILE is missing", exitUsage},
 		{"dump -type reply " + at("hex"), "no .x file", exitUsage},
 		{"dump -type reply -hex 0x0 " + unit, "the data is not valid hex", exitFindings},
 		{"dump -type reply -as base64 " + unit + " -hex 00?", "the data is not valid base64", exitFindings},

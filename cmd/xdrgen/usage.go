@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/alecthomas/kong"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// parseError rewrites an error of the parser in the terms of the help: flags have one dash.
-// It adds the usage of the command. For an unknown command it proposes the nearest one.
-func parseError(command, first string, err error) error {
+// parseError rewrites an error of the parser in the words of the help, and adds the usage of the
+// command. For an unknown command it proposes the nearest one.
+func parseError(app *kong.Application, command, first string, err error) error {
 	if command == "" {
 		if strings.HasSuffix(first, ".x") {
 			return fmt.Errorf("%s is not a command; to check the file, run xdrgen check %s", diag.Quote(first), first)
@@ -22,7 +23,7 @@ func parseError(command, first string, err error) error {
 		}
 		return fmt.Errorf("no command %s", diag.Quote(first))
 	}
-	message := strings.NewReplacer("--", "-", "=STRING", "").Replace(err.Error())
+	message := cli.Complaint(app, command, err).Error()
 	if text, _ := help(command); strings.Contains(text, "\nUsage: ") {
 		_, usage, _ := strings.Cut(text, "\nUsage: ")
 		usage, _, _ = strings.Cut(usage, "\n\n")

@@ -115,7 +115,7 @@ func Table() []Row {
 		{Package: "internal/golden"},
 		{Package: "internal/growth", Imports: []string{"internal/cputime"}},
 		{Package: "internal/leak"},
-		{Package: "internal/cli", Unsafe: []string{"terminal_unix.go"}},
+		{Package: "internal/cli", Outside: []string{kong}, Unsafe: []string{"terminal_unix.go"}},
 		{Package: "internal/cli/completion", Imports: []string{"internal/cli"}, Outside: []string{kong}},
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},
 		{Package: "internal/mutants"},

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 func TestLong(t *testing.T) {
@@ -20,6 +23,40 @@ func TestLong(t *testing.T) {
 	} {
 		if got := strings.Join(Long(strings.Fields(in), "ID"), " "); got != want {
 			t.Errorf("Long(%q): found %q, expected %q", in, got, want)
+		}
+	}
+}
+
+func TestComplaint(t *testing.T) {
+	var line struct { // two commands with different short names for the same long one
+		Ping struct {
+			Count uint64 `short:"c"`
+		} `cmd:""`
+		Perf struct {
+			Count uint64 `short:"n"`
+		} `cmd:""`
+	}
+	parser, err := kong.New(&line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`--count: expected a valid 64 bit uint but got "x"`:                                 `-n: found "x", expected a number, 0 or more`,
+		`--count: expected uint value but got "-1" (short flag); perhaps try --count="-1"?`: `-n: found "-1", expected a value that does not begin with -`,
+		`--count: expected uint value but got "EOL" (<EOL>)`:                                `-n: the value is missing`,
+		`--vers: expected a valid 32 bit uint but got "99999999999"`:                        `-vers: found "99999999999", expected a number from 0 to 4294967295`,
+		`--depth: expected a valid 64 bit int but got "1.5"`:                                `-depth: found "1.5", expected a number`,
+		`--time: expected duration but got "5": time: missing unit in duration "5"`:         `-time: found "5", expected a duration with its unit, such as 500ms or 5s`,
+		`--json: bool value must be true, 1, yes, false, 0 or no but got "x"`:               `-json: found "x", expected true or false`,
+		`--format must be one of "text","json" but got "xml"`:                               `-format: found "xml", expected one of "text","json"`,
+		`--size: found "1q", expected a number of bytes`:                                    `-size: found "1q", expected a number of bytes`,
+		`missing flags: --count=STRING`:                                                     `-n is missing`,
+		`expected "<file> ..."`:                                                             `FILE is missing`,
+		`expected "<old> <new>"`:                                                            `OLD is missing`,
+		`unknown flag --strickt, did you mean "--strict"?`:                                  `unknown flag -strickt, did you mean "-strict"?`,
+	} {
+		if got := Complaint(parser.Model, "perf", errors.New(in)).Error(); got != want {
+			t.Errorf("Complaint(%q): found %q, expected %q", in, got, want)
 		}
 	}
 }
