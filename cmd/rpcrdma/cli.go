@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -85,7 +84,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	}
 	parsed, err := parser.Parse(cli.Long(args, ""))
 	if err != nil {
-		return usage(env, args[0], parseError(parser.Model, err))
+		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
 	env.json = line.Ping.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
@@ -151,33 +150,4 @@ func usage(env environment, topic string, err error) int {
 	}
 	fmt.Fprintf(env.stderr, "rpcrdma: %v\ntry: rpcrdma help%s\n", err, topic)
 	return exitUsage
-}
-
-// Patterns of the parser's messages for a flag without a value, and for a missing argument.
-var (
-	noValue    = regexp.MustCompile(`: expected \S+ value but got "EOL" .*`)
-	noArgument = regexp.MustCompile(`^expected "<(\w+)>"$`)
-)
-
-// parseError returns an error of the parser with the names of flags as the help writes them, and
-// without the parser's advice.
-func parseError(app *kong.Application, err error) error {
-	text, _, _ := strings.Cut(err.Error(), "; perhaps try")
-	text = strings.TrimSuffix(text, " (short flag)")
-	text = strings.Replace(text, "unknown flag --", "unknown flag -", 1)
-	text = noValue.ReplaceAllString(text, ": the value is missing")
-	text = noArgument.ReplaceAllStringFunc(text, func(s string) string {
-		return strings.ToUpper(noArgument.FindStringSubmatch(s)[1]) + " is missing"
-	})
-	for _, cmd := range app.Children {
-		for _, f := range cmd.Flags {
-			to := "-" + f.Name
-			if f.Short != 0 {
-				to = "-" + string(f.Short)
-			}
-			text = strings.Replace(text, "--"+f.Name+":", to+":", 1)
-			text = strings.Replace(text, "--"+f.Name+" ", to+" ", 1)
-		}
-	}
-	return errors.New(text)
 }

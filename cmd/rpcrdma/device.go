@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -36,7 +37,7 @@ type deviceFlags struct {
 func (f *deviceFlags) check() error {
 	switch {
 	case f.Inline < 1024 || f.Inline > 256<<10:
-		return fmt.Errorf("-inline is %d, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
+		return fmt.Errorf("-inline is %v, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
 	case f.Credits < 1 || f.Credits > 4096:
 		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)
 	}
@@ -123,13 +124,18 @@ func (f *fabric) close() error {
 	return errors.Join(errs...)
 }
 
-// address returns the HOST:PORT to connect to, for a HOST[:PORT] of the command line.
-func (f *deviceFlags) address(s string) (string, error) {
+// address returns the HOST:PORT to connect to, for a HOST[:PORT] of the command line. remedy says
+// what to do if the provider has no addresses.
+func (f *deviceFlags) address(s, remedy string) (string, error) {
 	if f.Provider == "mem" {
-		return "", fmt.Errorf("the provider mem connects within this process only: leave out the address %q, or use -provider rdmatcp", s)
+		return "", errors.New("the provider mem connects within this process only: " + remedy)
 	}
 	host, port, err := splitAddress(s)
-	if err == nil && port == 0 {
+	switch {
+	case err != nil:
+	case host == "":
+		err = fmt.Errorf("address %q: found no host, expected HOST or HOST:PORT", s)
+	case port == 0:
 		err = fmt.Errorf("address %q: port 0 is not a port to connect to", s)
 	}
 	return joinAddress(host, port), err
@@ -151,6 +157,10 @@ func splitAddress(s string) (host string, port uint16, err error) {
 		host, text = s, defaultPort
 		if len(s) > 1 && s[0] == '[' && s[len(s)-1] == ']' {
 			host = s[1 : len(s)-1]
+		}
+		var fault *net.AddrError
+		if _, notIP := netip.ParseAddr(host); notIP != nil && strings.ContainsAny(host, ":[]") && errors.As(err, &fault) {
+			return "", 0, fmt.Errorf("address %q: found %s, expected HOST:PORT, or [HOST]:PORT for IPv6", s, strings.TrimSuffix(fault.Err, " in address"))
 		}
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
@@ -212,9 +222,23 @@ func (s *size) UnmarshalText(b []byte) error {
 		text = text[:len(text)-1]
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || n*uint64(unit) > 1<<30 {
-		return fmt.Errorf("found %q, expected a size up to 1024m, such as 128, 64k or 1m", b)
+	switch {
+	case err != nil:
+		return fmt.Errorf("found %q, expected a number of bytes, such as 128, 64k or 1m", b)
+	case n*uint64(unit) > 1<<30:
+		return fmt.Errorf("found %q, expected at most 1024m", b)
 	}
 	*s = size(n * uint64(unit))
 	return nil
+}
+
+// String returns the size with a unit, if it is a multiple of one.
+func (s size) String() string {
+	switch {
+	case s != 0 && s%(1<<20) == 0:
+		return strconv.Itoa(int(s>>20)) + "m"
+	case s != 0 && s%(1<<10) == 0:
+		return strconv.Itoa(int(s>>10)) + "k"
+	}
+	return strconv.Itoa(int(s))
 }

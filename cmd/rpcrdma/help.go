@@ -83,7 +83,7 @@ from before the call until its result is decoded. Quantiles are accurate to 1 %.
 Flags:
   -t DURATION    duration of the measurement; default 10s
   -n N           number of calls to measure, instead of -t
-  -size BYTES    data per call, with k for KiB or m for MiB; default 128
+  -size BYTES    data per call, with k for KiB or m for MiB, at most 64m; default 128
   -depth N       concurrent calls per connection; default 1
   -P N           number of connections; default 1
   -R             reverse: the server sends the data
@@ -148,7 +148,8 @@ Flags of ping, perf and serve:
   -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: in this process only
   -inline BYTES    inline threshold in each direction, header included; default 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
-  -trace FILE      write each event as a line, with decoded headers; - is standard error
+  -trace FILE      write a line for each step, with decoded headers; - is standard error. Steps are
+                   numbered; posted Receives and notifications are counted, but not written
   -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
 `
@@ -156,7 +157,7 @@ Flags of ping, perf and serve:
 const helpExit = `
 Exit codes:
   0    success; for ping: all calls were answered
-  1    failure: no connection, an interrupt, or an error of this command
+  1    failure: no connection, an interrupt before there was a result, or an error of this command
   2    usage error
   4    the peer answered with an error
   5    timeout: the peer did not answer

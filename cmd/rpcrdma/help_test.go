@@ -20,7 +20,7 @@ func TestHelpPage(t *testing.T) {
 func helpPage() string {
 	var b strings.Builder
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
-		"To install it, run `go install github.com/rpcrdma/rpcrdma/cmd/rpcrdma@latest`; within this tree, `go run ./cmd/rpcrdma`\nworks too.\n\n```\n" +
+		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
 		helpMain + "```\n")
 	for _, topic := range []string{"ping", "perf", "serve"} {
 		text, _ := help(topic)

@@ -34,10 +34,13 @@ type perfCmd struct {
 
 // check refuses flags that are out of range.
 func (c *perfCmd) check() error {
+	if c.Size < 1 || c.Size > perf.MaxData {
+		return fmt.Errorf("-size is %v, must be between 1 and %v", c.Size, size(perf.MaxData))
+	}
 	for _, f := range []struct {
 		name       string
 		n, low, up int
-	}{{"-size", int(c.Size), 1, perf.MaxData}, {"-depth", c.Depth, 1, 4096}, {"-P", c.Parallel, 1, 1024}} {
+	}{{"-depth", c.Depth, 1, 4096}, {"-P", c.Parallel, 1, 1024}} {
 		if f.n < f.low || f.n > f.up {
 			return fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.n, f.low, f.up)
 		}
@@ -67,7 +70,7 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
 		m.addr = s.Addr()
-	} else if m.addr, err = c.address(c.Host); err != nil {
+	} else if m.addr, err = c.address(c.Host, "leave out the address, or use -provider rdmatcp"); err != nil {
 		return &failure{code: exitUsage, stage: "perf", err: err}
 	}
 	dev, err := f.open("client")
@@ -202,6 +205,8 @@ func (m *measurement) run(ctx context.Context) error {
 	switch {
 	case m.failed != nil:
 		return explain("call", m.addr, m.failed)
+	case r.all.Count() == 0 && ctx.Err() != nil:
+		return &failure{code: exitFailed, stage: "perf", err: errors.New("interrupted before the first call was measured")}
 	case r.all.Count() == 0:
 		return &failure{code: exitSilent, stage: "perf", err: errors.New("no call was answered during the measurement"), help: "a longer -t, or a smaller -depth or -P; rpcrdma ping checks whether the server answers at all"}
 	}

@@ -34,7 +34,7 @@ func (c *pingCmd) run(ctx context.Context, env environment) (err error) {
 		return &failure{code: exitUsage, stage: "ping", err: err}
 	}
 	p := &pinger{pingCmd: c, env: env}
-	if p.addr, err = c.address(c.Host); err != nil {
+	if p.addr, err = c.address(c.Host, "use -provider rdmatcp, or rpcrdma perf -provider mem"); err != nil {
 		return &failure{code: exitUsage, stage: "ping", err: err}
 	}
 	f, err := newFabric(&c.deviceFlags, env)

@@ -453,6 +453,16 @@ func TestPerfInterrupted(t *testing.T) {
 	}
 }
 
+// An interrupt during the warm-up is not reported as a timeout of the server.
+func TestPerfInterruptedInWarmUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer time.AfterFunc(200*time.Millisecond, cancel).Stop() // the warm-up takes 1 s
+	code, _, stderr := try(ctx, "perf", "-provider", "mem", "-t", "10s")
+	if want := "rpcrdma: perf: interrupted before the first call was measured\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit %d, %q, expected %q", code, stderr, want)
+	}
+}
+
 // A server that ends during the measurement is an error, not a result.
 func TestPerfLosesServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -629,26 +639,33 @@ func TestUsage(t *testing.T) {
 		{"serve localhost:x", `found port "x", expected a number up to 65535`},
 		{"perf localhost:x", "port"},
 		{"ping -provider verbs x", "provider"},
-		{"ping -provider mem x", "within this process"},
+		{"ping -provider mem x", "within this process only: use -provider rdmatcp, or rpcrdma perf -provider mem"},
+		{"perf -provider mem x", "within this process only: leave out the address"},
+		{"ping a:b:1", `address "a:b:1": found too many colons, expected HOST:PORT`},
+		{"ping [::1", `address "[::1": found missing ']', expected HOST:PORT`},
+		{"ping :20049", `address ":20049": found no host, expected HOST or HOST:PORT`},
 		{"ping localhost:x", "port"},
 		{"ping localhost:0", "port 0"},
-		{"perf -size 2000m", "size"},
-		{"perf -size 1q", "1q"},
+		{"perf -size 2000m", "-size: found \"2000m\", expected at most 1024m"},
+		{"perf -size 65m", "-size is 65m, must be between 1 and 64m"},
+		{"perf -size 1q", "-size: found \"1q\", expected a number of bytes"},
 		{"perf -depth 0", "-depth is 0"},
 		{"perf -P 5000", "-P is 5000"},
 		{"perf -t 0s", "-t is 0s"},
 		{"serve -provider mem", "perf -provider mem"},
 		{"help nothing", "no help topic"},
 		{"ping -nonsense x", "nonsense"},
-		{"ping -c -1 x", "rpcrdma: -c: expected"},
-		{"ping -c x x", "rpcrdma: -c: expected"},
-		{"ping -prog x x", "rpcrdma: -prog: expected"},
+		{"ping -c -1 x", `rpcrdma: -c: found "-1", expected`},
+		{"ping -c x x", `rpcrdma: -c: found "x", expected a number`},
+		{"perf -n x", `rpcrdma: -n: found "x", expected a number`},
+		{"ping -prog x x", `rpcrdma: -prog: found "x", expected a number`},
 		{"ping -W 0s x", "-W is 0s"},
 		{"ping -i -1s x", "-i"},
 		{"perf -W 0s", "-W is 0s"},
-		{"perf -t -5s", "rpcrdma: -t: expected"},
+		{"perf -t -5s", `rpcrdma: -t: found "-5s", expected`},
+		{"perf -t 5", "such as 500ms or 5s"},
 		{"perf -inline 100", "-inline is 100, must be between 1024 and 256k"},
-		{"serve -inline 1m", "-inline is 1048576"},
+		{"serve -inline 1m", "-inline is 1m"},
 		{"ping -credits 0 x", "-credits is 0"},
 	} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(tt.args)...)

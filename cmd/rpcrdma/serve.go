@@ -50,7 +50,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	}
 	s, err := rdmaio.Listen(ctx, dev, addr, newService(), cfg)
 	if err != nil {
-		fail := &failure{code: exitFailed, stage: "listen", err: err}
+		fail := &failure{code: exitFailed, stage: "listen", err: err, help: "an address of this machine, and a port that this user may open"}
 		if errors.Is(err, verbs.ErrAddressInUse) {
 			fail.help = "another port, or 0 for any free one"
 		}
