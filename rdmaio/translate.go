@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// translate returns an error of the engine as one that this package exports. It returns all other
-// errors as they are: those of package verbs, and those that this package passed to the engine.
+// translate returns an error of the engine as one that this package exports. engine.ErrInternal,
+// which has no exported error, is wrapped. All other errors are returned as they are: those of
+// package verbs, and those that this package passed to the engine.
 func translate(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
 	case *header.Fault:
@@ -19,7 +20,8 @@ func translate(err error) error {
 		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller meanwhile: send it again"}
 	case *engine.Error:
 		switch sentinel := sentinelOf(e.Reason); {
-		case sentinel == nil: // engine.ErrInternal
+		case sentinel == nil:
+			return fmt.Errorf("rdmaio: bug of this package or of the provider: %w", err)
 		case e.Detail == "":
 			return sentinel
 		default:

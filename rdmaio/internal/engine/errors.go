@@ -11,7 +11,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	ErrInternal      Reason = iota + 1 // the engine or its driver is wrong
+	ErrInternal      Reason = iota + 1 // the engine, its driver or the provider has a bug
 	ErrTimeout                         // work requests took longer than Config.ChainTimeout
 	ErrTooManyErrors                   // more Calls had to be refused than Config.MaxErrors
 	ErrXIDInUse                        // another Call with this XID is in progress

@@ -188,7 +188,7 @@ func (s requestState) refusable() bool {
 // or an event that the driver must not send, and ends the connection.
 func (e *Engine) to(r *Request, s requestState) {
 	if !s.follows(r.state) {
-		e.end(fmt.Errorf("%w: the message with XID %#08x goes from state %v to %v", ErrInternal, r.XID, r.state, s))
+		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the message with XID %#08x goes from state %v to %v", r.XID, r.state, s)})
 	}
 	r.state = s
 }

@@ -58,7 +58,7 @@ func (s callState) String() string { return callStates[s] }
 // ends the connection.
 func (e *Engine) toCall(p *pending, s callState) {
 	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
-		e.end(fmt.Errorf("%w: the Call with XID %#08x goes from state %v to %v", ErrInternal, p.xid, p.state, s))
+		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})
 	}
 	p.state = s
 }
