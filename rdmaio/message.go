@@ -14,9 +14,12 @@ import (
 //
 //	enc.Reset(buf)
 //	... // encode the RPC header
-//	enc.Reduce(reduction, uint64(enc.Len()))
+//	enc.Reduce(xdr.Reduction{Sites: program.Sites(proc, false)}, uint64(enc.Len()))
 //	... // encode the arguments
 //	m := rdmaio.Message{Inline: enc.Bytes(), Items: enc.Items()}
+//
+// Here program is an oncrpc.Program with the bindings of the generated package. Its Sites(proc,
+// true) are those of the results.
 type Message struct {
 	// Inline is the encoded message without the items and their XDR padding. Its length is a
 	// multiple of four. It is the whole message if there are no Items.

@@ -43,7 +43,11 @@ type Request struct {
 
 	// Placed are the items that came by chunk: the position of each in Message, and its bytes,
 	// which are a part of Message. The decoder must check that the item at that position has this
-	// length, with or without XDR padding (R53, R70).
+	// length, with or without XDR padding (R53, R70). xdr.Decoder.ExpectAt makes it do so:
+	//
+	//	... // decode the RPC header
+	//	dec.ExpectAt(uint64(dec.Offset()), r.Placed)
+	//	... // decode the arguments
 	Placed []xdr.Item
 
 	// Padding describes the padding in Message, if the client sent any (Config.Legacy).
@@ -141,7 +145,7 @@ func (r *Request) Drop(done func(error)) {
 // Call it before Reply or Drop. Package rpc calls it for every SYSTEM_ERR.
 func (r *Request) Report(err error) {
 	c := r.conn
-	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", binary.BigEndian.Uint32(r.Message), "reason", err)
+	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", binary.BigEndian.Uint32(r.Message)), "reason", err)
 	if r.end != nil {
 		r.end.HandlerErr = err
 	}

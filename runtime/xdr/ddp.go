@@ -91,7 +91,8 @@ func (d *Decoder) ReinsertInOrder(sites []Site, items []Item) {
 
 // ExpectAt gives d the items of a Call that came by chunk, if the transport has already put them
 // into the message. At each Position, an eligible item of the length of the chunk must begin. d
-// decodes these items from the stream like any other.
+// decodes these items from the stream like any other. base is the position, in the RPC message, of
+// the next byte that d will read.
 func (d *Decoder) ExpectAt(base uint64, items []Item) {
 	d.reinsert(placement{Items: items, InStream: true, Base: base - uint64(d.Off)})
 }
