@@ -92,7 +92,7 @@ func TestCompat(t *testing.T) {
 		"old bad":              "1: bad has errors, so it cannot be compared",
 		"old none":             "1: open none: no such file",
 		"old empty":            "1: empty: no .x files",
-		"old":                  "2: expected",
+		"old":                  "2: NEW is missing",
 		"-allow sources old o": `2: -allow: found "sources", expected source`,
 		"git:HEAD git:HEAD":    "1: found git:HEAD, expected git:REF:path",
 		"git:--x:old old":      "1: found git:--x:old, expected git:REF:path",

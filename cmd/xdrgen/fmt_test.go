@@ -47,7 +47,7 @@ func TestFmt(t *testing.T) {
 		{"from a document", "fmt -w from/doc.x", "", "", "from/doc.x is not formatted: it was extracted from a document", exitClean, ""},
 		{"undeclared type", "fmt needs/needs.x", "", "struct s {\n    not_here a;\n};\n", "", exitClean, ""},
 		{"no such file", "fmt none.x", "", "", "none.x: no such file", exitFailed, ""},
-		{"no file", "fmt", "", "", "expected", exitUsage, ""},
+		{"no file", "fmt", "", "", "FILE is missing", exitUsage, ""},
 		{"bad name of -D", "fmt -D 4 a/ugly.x", "", "", "expected name or name=value", exitUsage, ""},
 	}
 	for _, tt := range tests {
