@@ -43,9 +43,18 @@ func (f *findingsFlag) write(env environment, ds []diag.Diagnostic, r reportFlag
 	return printText(env.stdout, ds, r.color(env.stdout, env))
 }
 
-// printErrors writes the errors among findings to stderr, and the count of all.
+// printErrors writes the errors among findings to stderr, and the count of all. If there are only
+// warnings, it writes their number and how to see them.
 func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
 	errors, warnings := diag.Count(ds)
+	if errors == 0 && warnings > 0 {
+		where := ""
+		if ds[0].Span.Valid() {
+			where = ds[0].Span.File.Name + ": "
+		}
+		fmt.Fprintf(env.stderr, "xdrgen: %s%s; xdrgen check shows them\n", where, count(warnings, "warning"))
+		return nil
+	}
 	shown, hidden := diag.Limit(onlyErrors(ds), r.Errors)
 	if err := printText(env.stderr, notedOnce(shown), r.color(env.stderr, env)); err != nil {
 		return err

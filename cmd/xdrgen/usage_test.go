@@ -34,3 +34,12 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// gen counts warnings, and says which command shows them.
+func TestGenWarns(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"a.x": "struct a { unsigned b; };\n"}))
+	const want = "xdrgen: a.x: 1 warning; xdrgen check shows them\n"
+	if _, stderr, code := runCommand(t, "gen", "-o", "out", "-package", "p", "a.x"); code != exitClean || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+}
