@@ -92,6 +92,9 @@ type Error struct {
 
 // Error returns the type of the segment, both values and the rule.
 func (e *Error) Error() string {
+	if e.Rule == BadVersion { // then e.Type means nothing
+		return fmt.Sprintf("segment: found %#x, want %#x: %v", e.Got, e.Want, e.Rule)
+	}
 	return fmt.Sprintf("segment: %v: found %#x, want %#x: %v", e.Type, e.Got, e.Want, e.Rule)
 }
 

@@ -216,6 +216,10 @@ func TestErrorText(t *testing.T) {
 	if got := (&Error{LengthBelowHeader, Write, 24, 32}).Error(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	const version = "segment: found 0x48, want 0x1: Version must be 1 (draft-williams-rdmatcp-00 §3.4 Version)"
+	if got := (&Error{BadVersion, Send, 'H', 1}).Error(); got != version {
+		t.Errorf("%q, want %q", got, version)
+	}
 	if got := Type(4).String(); got != "Type(4)" {
 		t.Errorf("%q", got)
 	}
