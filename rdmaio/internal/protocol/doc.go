@@ -1,4 +1,4 @@
-// Package protocol is the seam between the engine and the versions of RPC-over-RDMA. All that
-// differs by version is behind the interface Version: a version is a package that implements it,
-// and no other package asks for the number of a version.
+// Package protocol is the seam between the engine and the versions of RPC-over-RDMA. The headers of
+// a version, and the purpose of a message, are behind the interface Version: a version is a package
+// that implements it. Credit accounts and the bodies of errors are still the engine's (ADR 0048).
 package protocol
