@@ -77,7 +77,8 @@ func TestCreditRequest(t *testing.T) {
 	}
 }
 
-// R136, R298: a new connection begins with one credit, whatever the server granted on the one before.
+// R136, R298: a new connection begins with one credit, whatever the server granted on the one
+// before.
 func TestCreditsBeginAgain(t *testing.T) {
 	w := rdmaiotest.New(t)
 	got := make(chan *rdmaio.Request, 8)

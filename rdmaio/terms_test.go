@@ -284,8 +284,8 @@ func TestPoorDevices(t *testing.T) {
 	}
 }
 
-// T125, R331, A30, B22: the terms that a server takes from private data, and its own, at offset 0. A
-// peer that sends none, and does not configure the connection, is served with 1024 bytes (R298).
+// T125, R331, A30, B22: the terms that a server takes from private data, and its own, at offset 0.
+// A peer that sends none, and does not configure the connection, is served with 1024 bytes (R298).
 func TestPeersPrivateData(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		s := w.Serve(&file{t: t}, inline(8192, 4096))
