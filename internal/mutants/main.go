@@ -7,7 +7,7 @@
 //	go run ./internal/mutants -list      their names, files and tests
 //
 // First it runs the tests without a mutant. If one fails, the exit code is 2: every mutant would
-// seem killed by it. A mutant that no test kills is a gap in the tests: the exit code is 1. A
+// seem killed by it. It is 2 too if no mutant matches -only. A mutant that no test kills is a gap in the tests: the exit code is 1. A
 // mutant that only makes a test hang counts as killed, but late and without a message, so the
 // command names it: add a test that fails.
 package main
@@ -54,6 +54,10 @@ func choose(all []mutant, part string) (chosen []mutant) {
 // campaign runs the tests without mutants and then with each, prints the results, and returns the
 // exit code.
 func campaign(ctx context.Context, w io.Writer, root string, list []mutant, limit time.Duration) int {
+	if len(list) == 0 {
+		fmt.Fprintln(w, "no mutant has this -only in its name or file: -list prints them")
+		return 2
+	}
 	fmt.Fprintf(w, "%d mutants; first the tests without one\n", len(list))
 	for _, pkg := range packages(list) {
 		start := time.Now()

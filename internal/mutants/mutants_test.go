@@ -99,6 +99,10 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %d chosen", part, len(got))
 		}
 	}
+	var out bytes.Buffer
+	if code := campaign(context.Background(), &out, ".", nil, time.Minute); code != 2 || !strings.Contains(out.String(), "no mutant") {
+		t.Errorf("none chosen: exit %d: %s", code, &out)
+	}
 	if got := packages(list); strings.Join(got, " ") != "p q" {
 		t.Errorf("packages %v", got)
 	}
