@@ -7,9 +7,9 @@
 //	go run ./internal/mutants -list      their names, files and tests
 //
 // First it runs the tests without a mutant. If one fails, the exit code is 2: every mutant would
-// seem killed by it. It is 2 too if no mutant matches -only. A mutant that no test kills is a gap in the tests: the exit code is 1. A
-// mutant that only makes a test hang counts as killed, but late and without a message, so the
-// command names it: add a test that fails.
+// seem killed by it. It is 2 too if no mutant matches -only. A mutant that no test kills is a gap
+// in the tests: the exit code is 1. A mutant that only makes a test hang counts as killed, but late
+// and without a message, so the command names it: add a test that fails.
 package main
 
 import (
