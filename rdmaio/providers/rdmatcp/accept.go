@@ -33,7 +33,7 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 	r, err := d.request(ctx, conn)
 	if err != nil {
 		d.drop(conn)
-		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), peerClosed(err))
+		return nil, fmt.Errorf("rdmatcp: accept over a connection from %v: %w", conn.RemoteAddr(), err)
 	}
 	return r, nil
 }
@@ -55,7 +55,7 @@ func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, erro
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return nil, peerClosed(err)
 	}
 	conn.SetDeadline(time.Time{})
 	r.hello = *hello

@@ -208,7 +208,7 @@ func (w *wire) readHandshake(n int) ([]byte, error) {
 		k, err := w.conn.Read(w.buf[w.w:])
 		w.w += k
 		if err != nil && w.w-w.r < n {
-			return nil, err
+			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", w.w-w.r, err)
 		}
 	}
 	return w.buf[w.r : w.r+n], nil

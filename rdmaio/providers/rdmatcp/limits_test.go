@@ -352,6 +352,31 @@ func TestGivenUpHandshake(t *testing.T) {
 	}
 }
 
+// The error for a client that goes before its first message is complete says how much of it came.
+func TestGoneBeforeHello(t *testing.T) {
+	dev := device(t, nil)
+	ln, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Write([]byte{1, 12, 0})
+	client.Close()
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = dev.AcceptConn(context.Background(), conn)
+	const want = "disconnected by the peer: after 3 bytes of the peer's first message: EOF"
+	if !errors.Is(err, verbs.ErrPeerDisconnected) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("accept: %v, want %s", err, want)
+	}
+}
+
 // The error quotes the first bytes of a peer that speaks another protocol.
 func TestDialSomethingElse(t *testing.T) {
 	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n", "\x15\x03\x01\x00\x02\x02\x46"} {
