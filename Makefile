@@ -95,7 +95,7 @@ test-memory: ## run the verbs tests with the upper levels of memory checks: inac
 # tests, and both are listed. The second run has all of them. It does not vet again.
 test-go: ## run the tests: the short ones with the race detector, then all without it
 	$(GO) run ./internal/testrun -timeout 25m $(if $(race),-race -short,-tags memcheck) $(TESTFLAGS) ./...
-	@$(if $(race),echo 'make test-go: all tests again, without the race detector, and with those left out above')
+	@$(if $(race),echo 'make test-go: all tests again without the race detector; those left out above run now')
 	$(if $(race),$(GO) run ./internal/testrun -timeout 25m -vet=off $(TESTFLAGS) ./...)
 
 corpus: xdrgen ## check, generate, vet and round-trip every .x file of CORPUS=DIR, and print a table
