@@ -156,6 +156,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("-find %s: exit %d: %s", what, code, out)
 		}
 	}
+	for _, bad := range []string{"R7", "six"} {
+		if code, out := command(t, "-root", root, "-lose", bad); code != 2 || !strings.Contains(out, "expected duties of docs/requirements.md, R1 to R6") {
+			t.Errorf("-lose %s of 6: exit %d: %s", bad, code, out)
+		}
+	}
 	if code, out := command(t, "-root", root, "-find", "R7"); code != 2 || !strings.Contains(out, "neither a duty") {
 		t.Errorf("-find R7 of 6: exit %d: %s", code, out)
 	}
