@@ -167,8 +167,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	attrs := dev.Attributes()
-	if _, err := set.Conn.settings(&attrs); err != nil {
+	if _, err := set.Conn.settings(dev); err != nil {
 		return nil, err
 	}
 	c := &Client{dev: dev, addr: addr, cfg: set, changed: make(chan struct{})}

@@ -179,13 +179,17 @@ type settings struct {
 
 // settings returns the settings of a side that dials, or an error if the device cannot provide
 // them.
-func (cfg *Config) settings(a *verbs.DeviceAttributes) (settings, error) {
-	return cfg.settle(a, engine.Requester)
+func (cfg *Config) settings(dev verbs.Device) (settings, error) {
+	return cfg.settle(dev, engine.Requester)
 }
 
 // settle returns the settings of either side.
-func (cfg *Config) settle(a *verbs.DeviceAttributes, role engine.Role) (settings, error) {
+func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) {
 	var s settings
+	if dev == nil {
+		return s, fmt.Errorf("rdmaio: the device is nil: %w", verbs.ErrInvalidValue)
+	}
+	a := dev.Attributes()
 	if cfg != nil {
 		s.Config = *cfg
 	}

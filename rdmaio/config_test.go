@@ -45,3 +45,16 @@ func TestConfigRefused(t *testing.T) {
 		}
 	}
 }
+
+// A nil device is refused, not dereferenced.
+func TestNilDevice(t *testing.T) {
+	ctx := context.Background()
+	_, dial := rdmaio.Dial(ctx, nil, "there", nil)
+	_, listen := rdmaio.Listen(ctx, nil, "there", &file{t: t}, nil)
+	_, client := rdmaio.NewClient(nil, "there", nil)
+	for name, err := range map[string]error{"Dial": dial, "Listen": listen, "NewClient": client} {
+		if !errors.Is(err, verbs.ErrInvalidValue) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -163,8 +163,7 @@ func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
 // Dial connects to a server at an address in the form that the provider of dev defines. ctx bounds
 // the call of Dial, not the connection. cfg may be nil. The caller must Close the connection.
 func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Conn, error) {
-	attrs := dev.Attributes()
-	set, err := cfg.settings(&attrs)
+	set, err := cfg.settings(dev)
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,7 @@ type Server struct {
 // call of Listen, not the server. cfg may be nil. h must not be nil. The caller must Close the
 // server.
 func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *Config) (*Server, error) {
-	attrs := dev.Attributes()
-	set, err := cfg.settle(&attrs, engine.Responder)
+	set, err := cfg.settle(dev, engine.Responder)
 	if err != nil {
 		return nil, err
 	}
