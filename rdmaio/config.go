@@ -103,10 +103,10 @@ type Config struct {
 	WorkTimeout time.Duration
 
 	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a
-	// disk, not on a Call of their own. A handler then runs on the goroutine that received the
-	// Call, which is faster, and may answer later from another one. A handler that does block stops
-	// its connection, permanently if it waits for a Call of that connection. If false, each handler
-	// has a goroutine and may block.
+	// disk, not on a Call of their own. Each handler then runs on the goroutine that received its
+	// Call, and saves the switch to another one. The handler may answer later from any goroutine. A
+	// handler that blocks stops its connection, permanently if it waits for a Call of that
+	// connection. If false, each handler has a goroutine and may block.
 	NonBlocking bool
 
 	// MaxHandlers is the largest number of handlers of a server that run at a time, beside one for

@@ -47,7 +47,7 @@ Made by ` + "`make conformance`" + ` from [requirements.md](requirements.md) and
 edit. [rfc8166.md](rfc8166.md) has the same by section of RFC 8166, RFC 8167 and RFC 8797. A duty is about encoding or
 about behaviour; requirements.md says which.
 
-- *proved*: a test cites the duty; where it is one of behaviour, a test at an endpoint, which exchanges messages.
+- *proved*: a test cites the duty. A duty of behaviour needs a test of an endpoint that exchanges messages.
 - *encoded*: a duty of behaviour that only tests of codecs and other parts cite: its messages can be written and read,
   and no test shows an endpoint that does what it says.
 - *obeyed*: code cites it, no test does.

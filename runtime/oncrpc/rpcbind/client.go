@@ -89,8 +89,8 @@ func (c *Client) change(ctx context.Context, proc uint32, m *Mapping) error {
 // Lookup also fails if the registered address is not a universal address of that network, or has
 // no port.
 func (c *Client) Lookup(ctx context.Context, prog, vers uint32, netID string) (netip.AddrPort, error) {
-	// RFC 1833 §2.2.1: GETADDR takes the network from the transport that the
-	// request came on, which is never RDMA, so the whole table is read.
+	// RFC 1833 §2.2.1: GETADDR returns addresses of the network on which the request
+	// arrived. That is never RDMA, so read the whole table.
 	var all Mappings
 	if err := c.call(ctx, ProcDump, nil, &all); err != nil {
 		return netip.AddrPort{}, err

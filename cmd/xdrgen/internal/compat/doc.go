@@ -6,8 +6,8 @@
 // Declarations are matched by name first and by encoding second. A renamed type
 // is therefore one change and not two. A type that is written differently but
 // encoded the same (a typedef inlined, fields moved into a struct of their own)
-// does not change the wire. Each difference belongs to one rule of the table in
-// rules.go, which has the verdicts.
+// does not change the wire. Each difference belongs to one rule. The table in rules.go
+// gives its effects on readers and writers.
 //
 // The stages: match.go pairs declarations; decl.go, enum.go, union.go and
 // program.go compare pairs; types.go compares types; wire.go reports whether two

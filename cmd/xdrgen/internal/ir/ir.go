@@ -107,7 +107,7 @@ type Field struct {
 type Arm struct {
 	Pos     source.Span
 	Labels  []Label // empty if "default:" is its only label
-	Default bool    // whether "default:" is one of its labels
+	Default bool    // its labels include "default:"
 	Field   *Field  // nil for void
 }
 

@@ -125,7 +125,7 @@ func repair(s *scanner, toks []token, k int, expected string) (out []token, agai
 		s.report(missingSemicolon(s.f, toks[k-1]))
 		return splice(toks, k, k, token{tPunct, toks[k-1].end, toks[k-1].end, ";"}), true
 	}
-	if t.start == t.end && t.is("}") { // inserted for a missing one, which was reported
+	if t.start == t.end && t.is("}") { // the splitter inserted it, and reported that it was missing
 		return toks, false
 	}
 	if out, ok := certainRepair(s, toks, k, expected); ok {

@@ -18,9 +18,8 @@ package crc
 // for x^32 times itself. Multiplication by x^m therefore uses the remainder of x^(m-32),
 // reversed and shifted up by one, as multiplier in fold_test.go computes it.
 
-// foldMin is the length in octets from which on folding is used. Tables are as fast for
-// shorter input, provided that they are in the processor's cache, which is rare outside
-// of benchmarks.
+// foldMin is the smallest length in octets that is folded. Tables are as fast for shorter
+// input only while they are in the processor's cache, as they are in benchmarks.
 const foldMin = 32
 
 // constants holds the multipliers for one generator. The first of a pair is for the 64
