@@ -97,39 +97,47 @@ func TestNotifiesBeforeItWaits(t *testing.T) {
 		{"more than is held back", 16, size / 2, 15},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			calls := 0
-			l := &taker{found: make(chan int, 256)}
-			l.side = newSideNotifying(t, device(t, nil), l.notify)
-			p, _ := attackSide(t, l.side, false)
-			if err := l.cq.Arm(false); err != nil {
-				t.Fatal(err)
-			}
-			wr := verbs.SendWR{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: l.sge(size), RKey: 1}
-			var all []byte
-			for range tc.reads {
-				l.send(t, []verbs.SendWR{wr})
-				ask, _, _ := p.get()
-				all = append(all, p.part(header(segment.ReadResponse, b_|e_, ask.Number), nil, make([]byte, size))...)
-			}
-			take := func(n int) {
-				t.Helper()
-				for limit := time.After(patience); n > 0; calls++ {
-					select {
-					case found := <-l.found:
-						n -= found
-					case <-limit:
-						t.Fatalf("%d completions did not come; %v", n, l.qp.Err())
+			run := func() (calls int) {
+				l := &taker{found: make(chan int, 256)}
+				l.side = newSideNotifying(t, device(t, nil), l.notify)
+				p, _ := attackSide(t, l.side, false)
+				if err := l.cq.Arm(false); err != nil {
+					t.Fatal(err)
+				}
+				wr := verbs.SendWR{Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, SGL: l.sge(size), RKey: 1}
+				var all []byte
+				for range tc.reads {
+					l.send(t, []verbs.SendWR{wr})
+					ask, _, _ := p.get()
+					all = append(all, p.part(header(segment.ReadResponse, b_|e_, ask.Number), nil, make([]byte, size))...)
+				}
+				take := func(n int) {
+					t.Helper()
+					for limit := time.After(patience); n > 0; calls++ {
+						select {
+						case found := <-l.found:
+							n -= found
+						case <-limit:
+							t.Fatalf("%d completions did not come; %v", n, l.qp.Err())
+						}
+					}
+					if n < 0 {
+						t.Fatalf("%d completions too many", -n)
 					}
 				}
-				if n < 0 {
-					t.Fatalf("%d completions too many", -n)
-				}
+				cut := len(all) - tc.held
+				p.write(all[:cut])
+				take(tc.first)
+				p.write(all[cut:])
+				take(1)
+				return calls
 			}
-			cut := len(all) - tc.held
-			p.write(all[:cut])
-			take(tc.first)
-			p.write(all[cut:])
-			take(1)
+			// The reader takes Reads together if their responses are there when it looks. A busy machine
+			// may deliver them one by one, and only that: so one run of five has to show it.
+			calls := run()
+			for try := 1; try < 5 && calls > 10; try++ {
+				calls = min(calls, run())
+			}
 			if calls > 10 && !raceDetector {
 				t.Errorf("%d notifications for %d Reads", calls, tc.reads)
 			}
