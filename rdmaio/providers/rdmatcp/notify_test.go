@@ -132,13 +132,13 @@ func TestNotifiesBeforeItWaits(t *testing.T) {
 				take(1)
 				return calls
 			}
-			// The reader takes Reads together if their responses are there when it looks. A busy machine
-			// may deliver them one by one, and only that: so one run of five has to show it.
+			// The reader takes Reads together if their responses are there when it looks. A
+			// busy machine may deliver them one by one, so the best of five runs is judged.
 			calls := run()
 			for try := 1; try < 5 && calls > 10; try++ {
 				calls = min(calls, run())
 			}
-			if calls > 10 && !raceDetector {
+			if calls > 10 && !raceDetector && !addressSanitizer {
 				t.Errorf("%d notifications for %d Reads", calls, tc.reads)
 			}
 		})

@@ -1,0 +1,5 @@
+//go:build asan
+
+package rdmatcp_test
+
+const addressSanitizer = true
