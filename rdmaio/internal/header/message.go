@@ -36,6 +36,9 @@ const (
 	KindDone               // reads of a Reply are finished (RDMA_DONE); withdrawn by RFC 8166
 	KindError              // the peer could not process the header (RDMA_ERROR)
 	KindPadded             // KindMsg with padding before opaque items (RDMA_MSGP); withdrawn too
+	KindProps              // properties of the sender (RDMA2_CONNPROP)
+	KindGrant              // credits alone: an RDMA2_NOMSG with empty lists
+	KindOther              // a header type of an extension; see Type
 )
 
 // String returns the protocol's name of the kind.
@@ -46,7 +49,10 @@ func (k Kind) String() string {
 	return "?"
 }
 
-var kindNames = [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_DONE", "RDMA_ERROR", "RDMA_MSGP"}
+var kindNames = [...]string{
+	"RDMA_MSG", "RDMA_NOMSG", "RDMA_DONE", "RDMA_ERROR", "RDMA_MSGP",
+	"RDMA2_CONNPROP", "RDMA2_NOMSG (grant)", "extension",
+}
 
 // Lists are the three chunk lists.
 type Lists struct {
@@ -96,16 +102,35 @@ func (l *Lists) Size() int {
 // ErrorCode is the reason in an RDMA_ERROR.
 type ErrorCode uint32
 
-// The codes of version 1 (RFC 8166 §4.5). Version 2 has them too, and more.
+// The codes (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). Version 1 has the first two alone
+// (RFC 8166 §4.5).
 const (
-	ErrVers  ErrorCode = 1
-	ErrChunk ErrorCode = 2
+	ErrVers          ErrorCode = 1  // Error.Low and High
+	ErrChunk         ErrorCode = 2  // RDMA2_ERR_BAD_XDR in version 2
+	ErrHeaderType    ErrorCode = 3  // RDMA2_ERR_INVAL_HTYPE
+	ErrFlag          ErrorCode = 4  // RDMA2_ERR_INVAL_FLAG
+	ErrReadChunks    ErrorCode = 5  // Error.Max
+	ErrWriteChunks   ErrorCode = 6  // Error.Max
+	ErrSegments      ErrorCode = 7  // Error.Max
+	ErrWriteResource ErrorCode = 8  // Error.Index and Need
+	ErrReplyResource ErrorCode = 9  // Error.Need
+	ErrSystem        ErrorCode = 10 // permanent
 )
 
-// Error is the body of a KindError message.
+// Error is the body of a KindError message. Fields that the code does not use are 0.
 type Error struct {
 	Code      ErrorCode // 0 if the body could not be decoded
-	Low, High uint32    // the versions that the peer supports, with ErrVers
+	Low, High uint32    // the versions that the sender supports
+	Max       uint32    // chunks, or segments in a chunk, that the sender accepts
+	Index     uint32    // of the first write chunk that is too short, from 1; 0: not known
+	Need      uint32    // bytes that this write chunk, or the reply chunk, needs
+}
+
+// Property is a transport property of a KindProps message: its number and the encoding of its value
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.1).
+type Property struct {
+	ID   uint32
+	Data []byte // in a decoded message, a slice of the buffer that was decoded
 }
 
 // Pad describes the padding of a KindPadded message: the data of each opaque item of at least
@@ -114,15 +139,30 @@ type Pad struct {
 	Align, Threshold uint32
 }
 
-// Message is a decoded message, or one to be encoded.
+// Message is a decoded message, or one to be encoded. Fields that its version or kind does not have
+// are zero in a decoded message and ignored by Append.
 type Message struct {
 	XID    uint32
 	Vers   uint32
-	Credit uint32 // requested in a Call, granted in a Reply (R126)
+	Credit uint32 // version 1: requested in a Call, granted in a Reply (R126); version 2: §4.3.1
 	Kind   Kind
 	Lists
-	Err Error
-	Pad Pad
+	Err   Error
+	Pad   Pad
+	Props []Property
+
+	// Type is the header type of a KindOther message. Its body and what follows it is in Payload.
+	Type uint32
+
+	// Answer is the RESPONSE flag of version 2: the receiver of the message has made the XID.
+	Answer bool
+	// More means that the payload, or the set of properties, goes on in the next message.
+	More bool
+	// Flags are the flags of a KindOther message other than these two.
+	Flags uint32
+
+	// InvalidateKey is the key that the Reply to a Call may invalidate, or 0 (rdma_inv_handle).
+	InvalidateKey uint32
 
 	// Payload has the bytes after the lists of a KindMsg or KindPadded message. It is a slice of
 	// the buffer that was decoded.
@@ -132,5 +172,6 @@ type Message struct {
 // Reset empties the message. It keeps the memory of its slices.
 func (m *Message) Reset() {
 	m.Lists.Reset()
-	m.XID, m.Vers, m.Credit, m.Kind, m.Err, m.Pad, m.Payload = 0, 0, 0, 0, Error{}, Pad{}, nil
+	clear(m.Props)
+	*m = Message{Lists: m.Lists, Props: m.Props[:0]}
 }

@@ -19,9 +19,28 @@ type Terms struct {
 	// NoReadChunks means that the other end makes no RDMA Reads, so this end must not send read
 	// chunks.
 	NoReadChunks bool
+
+	// SegmentSize is the number of bytes of the longest segment that the other end takes, and
+	// Segments the number of segments that a header of this end may have. If zero, there is no
+	// agreed limit (version 2, properties 3 and 4).
+	SegmentSize, Segments int
+
+	// Reverse is the support for reverse Calls at the end that receives them.
+	Reverse Reverse
+
 	// ReadsUnknown means that the number is being negotiated. RDMA Reads are deferred until then.
 	ReadsUnknown bool
 }
 
 // DefaultTerms returns the terms with a peer that advertised nothing.
 func DefaultTerms() Terms { return Terms{Send: LeastInline, Recv: LeastInline} }
+
+// Reverse is a level of support for reverse Calls.
+type Reverse uint8
+
+// The levels, lowest last. In version 1 the level is general, and Config.ReverseChunks decides.
+const (
+	ReverseGeneral Reverse = iota // as forward Calls
+	ReverseInline                 // one Send for each Call and Reply, without chunks
+	ReverseNone                   // no reverse Calls
+)

@@ -24,6 +24,49 @@ type Version interface {
 	// Classify returns the purpose of a received message, in which Decode found the fault f, or
 	// nil.
 	Classify(m *header.Message, f *header.Fault, end *End) Purpose
+
+	// Refusal returns the error with which a message is answered that has the fault f.
+	Refusal(f *header.Fault) header.Error
+
+	// Error returns e as this version expresses it, with the code that comes nearest.
+	Error(e header.Error) header.Error
+
+	// InvalidateKey returns the key that the Reply to this Call may invalidate, or 0. agreed is
+	// Terms.RemoteInvalidate.
+	InvalidateKey(call *header.Message, agreed bool) uint32
+
+	// Continues reports whether a message that is too long for one Send may be continued in further
+	// ones.
+	Continues() bool
+
+	// Account returns the credit account of a new connection.
+	Account(cfg AccountConfig) Account
+
+	// Properties returns the set of properties that this end sends first, or nil if the version has
+	// no properties. The slice belongs to the version.
+	Properties() []header.Property
+
+	// Learn judges a whole set of properties of the peer, and applies all of it or, if it returns a
+	// fault, nothing. It returns the terms that hold then.
+	Learn(set []header.Property) (Learned, *header.Fault)
+}
+
+// AccountConfig holds the settings of an Account.
+type AccountConfig struct {
+	End *End
+
+	// Calls is the number of Calls of this end that may be in flight, and Serves that of the peer.
+	Calls, Serves int
+	// Receives is the number of Receives that are posted at the beginning.
+	Receives int
+}
+
+// Learned is the outcome of a set of properties.
+type Learned struct {
+	Terms header.Terms
+	// Auth is the value of the host authentication property, if HasAuth. It is a slice of the set.
+	Auth    []byte
+	HasAuth bool
 }
 
 // Purpose is the purpose of a received message.
@@ -35,6 +78,9 @@ const (
 	Call                  // a Call of the peer
 	Answer                // a Reply or error for a Call of this end
 	Done                  // RDMA_DONE for a Reply with read chunks that this end sent
+	Props                 // properties of the peer
+	Grant                 // credits alone
+	Other                 // a header type of an extension
 )
 
 // End has what Classify must know of the end that received a message.

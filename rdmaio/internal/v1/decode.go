@@ -6,32 +6,12 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
-
-// Number is the version number in messages (RFC 8166 §4.2.2; R17).
-const Number = 1
 
 // minimum is the size in bytes of the shortest message with chunk lists: four words and three
 // absent lists (RFC 8166 §4.5; R27, R325). DONE and ERROR are shorter (T19).
 const minimum = 28
-
-// Version is version 1 on one connection. The zero Version is ready for use. It allocates nothing
-// for a header that is no larger than an earlier one.
-type Version struct {
-	dec xdr.Decoder
-	enc xdr.Encoder
-	msg rpcrdma1.Message
-}
-
-var _ protocol.Version = (*Version)(nil)
-
-// Number implements protocol.Version.
-func (*Version) Number() uint32 { return Number }
-
-// Overhead implements protocol.Version.
-func (*Version) Overhead(l *header.Lists) int { return header.PrefixSize + l.Size() }
 
 // Decode decodes b into m. Afterwards m.Payload is a slice of b. If b is invalid, Decode returns a
 // fault:
