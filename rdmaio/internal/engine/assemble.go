@@ -8,17 +8,17 @@ import (
 
 // assemble fills a new Assembly of a message with chunks. It copies inline bytes and clears pads
 // now, and queues RDMA Reads for the rest. err is the reason why there is no Assembly, or nil.
-func (e *Engine) assemble(r *Request, err error) {
+func (rs *responder) assemble(r *Request, err error) {
 	switch {
-	case !e.open:
-		e.lose(r)
+	case !rs.open:
+		rs.lose(r)
 		return
 	case err != nil && r.reply != nil:
-		e.replyRead(r, err)
+		rs.replyRead(r, err)
 		return
 	case err != nil: // R125: the peer gets an error
 		r.Refused = err
-		e.refuse(r, header.ErrChunk)
+		rs.refuse(r, header.ErrChunk)
 		return
 	}
 	r.reads = 0
@@ -37,28 +37,28 @@ func (e *Engine) assemble(r *Request, err error) {
 		}
 	}
 	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // it will not be answered
-		e.postRecv(r.recv)
+		rs.postRecv(r.recv)
 		r.recv = none
 	}
 	if r.reads == 0 { // chunks of no bytes (T40)
-		e.filled(r)
+		rs.filled(r)
 		return
 	}
 	r.unread = r.reads
-	e.deferReads(r)
-	e.admit()
+	rs.deferReads(r)
+	rs.admit()
 }
 
 // unreadable refuses a Call, or ends a Reply with read chunks, that needs RDMA Reads when none are
 // allowed.
-func (e *Engine) unreadable(r *Request, f *header.Fault) {
+func (rs *responder) unreadable(r *Request, f *header.Fault) {
 	if r.reply != nil {
-		e.replyRead(r, f)
+		rs.replyRead(r, f)
 		return
 	}
-	e.fault(f)
+	rs.fault(f)
 	r.Refused = f
-	e.refuse(r, header.ErrChunk)
+	rs.refuse(r, header.ErrChunk)
 }
 
 // assemblyEnd returns the number of bytes of the message that fit into Assembly.
@@ -72,35 +72,35 @@ func (r *Request) part(p *chunk.Piece) (at, end int) {
 
 // admit queues the next batches of RDMA Reads, up to the negotiated number of them in progress
 // (R137, R297).
-func (e *Engine) admit() {
-	for e.pulls.len() > 0 && !e.terms.ReadsUnknown {
-		r := *e.pulls.at(0)
-		if f := e.checkReadDepth(r); f != nil { // the terms have changed since it came
-			e.unreadable(e.pulls.pop(), f)
+func (rs *responder) admit() {
+	for rs.pulls.len() > 0 && !rs.terms.ReadsUnknown {
+		r := *rs.pulls.at(0)
+		if f := rs.checkReadDepth(r); f != nil { // the terms have changed since it came
+			rs.unreadable(rs.pulls.pop(), f)
 			continue
 		}
 		r.batch = r.unread
-		if e.terms.Reads > 0 {
-			r.batch = min(r.batch, e.terms.Reads-e.reading)
+		if rs.terms.Reads > 0 {
+			r.batch = min(r.batch, rs.terms.Reads-rs.reading)
 		}
 		if r.batch <= 0 {
 			return
 		}
-		e.reading += r.batch
-		e.wait(e.pulls.pop(), readQueued)
+		rs.reading += r.batch
+		rs.wait(rs.pulls.pop(), readQueued)
 	}
 }
 
 // deferReads lets r wait until more RDMA Reads are allowed.
-func (e *Engine) deferReads(r *Request) {
-	e.to(r, readDeferred)
-	e.pulls.push(r)
+func (rs *responder) deferReads(r *Request) {
+	rs.to(r, readDeferred)
+	rs.pulls.push(r)
 }
 
 // pull posts a batch of RDMA Reads.
-func (e *Engine) pull(r *Request) {
-	e.to(r, reading)
-	id := e.begin(r.batch, nil, r)
+func (rs *responder) pull(r *Request) {
+	rs.to(r, reading)
+	id := rs.sends.begin(r.batch, nil, r)
 	skip, left := r.reads-r.unread, r.batch
 	for i := range r.plan.Pieces {
 		p := &r.plan.Pieces[i]
@@ -118,51 +118,51 @@ func (e *Engine) pull(r *Request) {
 		if left--; left == 0 {
 			wr.Flags = verbs.SendSignaled
 		}
-		e.add(wr, verbs.SGE{MR: r.Assembly.MR, Offset: r.Assembly.Offset + at, Length: end - at})
+		rs.sends.add(wr, verbs.SGE{MR: r.Assembly.MR, Offset: r.Assembly.Offset + at, Length: end - at})
 		r.batchSize += end - at
 	}
 	r.unread -= r.batch
 }
 
 // read handles the completion of a batch of RDMA Reads.
-func (e *Engine) read(r *Request) {
-	e.stats.BytesRead += uint64(r.batchSize)
-	e.delivered += uint64(r.batchSize)
+func (rs *responder) read(r *Request) {
+	rs.stats.BytesRead += uint64(r.batchSize)
+	rs.delivered += uint64(r.batchSize)
 	r.batchSize = 0
-	e.reading -= r.batch
+	rs.reading -= r.batch
 	if r.unread > 0 {
-		e.deferReads(r)
+		rs.deferReads(r)
 	}
-	e.admit()
+	rs.admit()
 	if r.unread == 0 {
-		e.filled(r)
+		rs.filled(r)
 	}
 }
 
 // filled completes the message if Assembly has all of it, or asks for a longer Assembly.
-func (e *Engine) filled(r *Request) {
+func (rs *responder) filled(r *Request) {
 	if r.AssemblyFilled = r.assemblyEnd(); r.AssemblyFilled < r.AssemblySize {
-		e.to(r, assembling)
-		e.eff.Assemble = append(e.eff.Assemble, r)
+		rs.to(r, assembling)
+		rs.eff.Assemble = append(rs.eff.Assemble, r)
 		return
 	}
 	r.Message, r.Placed = r.Assembly.Bytes[:r.plan.Size:r.plan.Size], r.plan.Placed
-	e.complete(r)
+	rs.complete(r)
 }
 
 // complete delivers an assembled message. Its head, which may have come by chunk, is checked now,
 // in our copy only (T84).
-func (e *Engine) complete(r *Request) {
+func (rs *responder) complete(r *Request) {
 	if r.reply != nil {
-		e.replyRead(r, nil)
+		rs.replyRead(r, nil)
 		return
 	}
 	if f := head(r.Message, r.XID, header.Call); f != nil {
-		e.fault(f)
+		rs.fault(f)
 		r.Refused = f
-		e.refuse(r, header.ErrChunk)
+		rs.refuse(r, header.ErrChunk)
 		return
 	}
-	e.to(r, delivered) // RFC 8166 §3.4.5.1: all Reads are over, none follows the Reply; R72, R73
-	e.eff.Deliver = append(e.eff.Deliver, r)
+	rs.to(r, delivered) // RFC 8166 §3.4.5.1: all Reads are over, none follows the Reply; R72, R73
+	rs.eff.Deliver = append(rs.eff.Deliver, r)
 }

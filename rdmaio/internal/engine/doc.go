@@ -2,6 +2,20 @@
 // returns effects. There is no goroutine, lock, clock or I/O inside, so the same events always give
 // the same effects, and a test or a simulation can drive it by hand.
 //
+// # Parts
+//
+// Engine routes events, and decides which message or RDMA Read is posted next. The work is done by
+// three parts, which share one state of the connection (shared):
+//
+//   - sendQueue has the chains of posted work requests, the entries of the send queue and the send
+//     buffers. For each chain that completes it returns the Request that waited for it.
+//   - requester has the Calls of this side, and their credits. It matches Replies.
+//   - responder has the Calls of the peer, and the grants. It assembles and answers them.
+//
+// sendQueue calls neither of the others, and requester does not call responder. A Reply with read
+// chunks (Config.Legacy) is assembled like a Call: responder reads it, then ends the Call of
+// requester.
+//
 // # Ownership of memory
 //
 // The driver gives the engine the memory of inline messages (Config.Send and Recv). The engine

@@ -33,48 +33,43 @@ func (e *Engine) padded(r *Request, start int) *header.Fault {
 	return nil
 }
 
-// legacyReplies reports whether Replies to our Calls may have read chunks.
-// Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
-func (e *Engine) legacyReplies() bool { return e.cfg.Legacy && e.cfg.Role == Requester }
-
 // readReply begins to read a Reply with read chunks to the Call p. It is assembled like a Call with
 // read chunks. Then RDMA_DONE is sent, whether the Reply is valid or not. The credit of the Call is
-// in use until that is sent (§3.8; R105, R106). readReply reports that the Receive is still in use.
-func (e *Engine) readReply(r *Request, i int, p *pending, key uint32) (kept bool) {
-	e.next = e.newRequest()
-	e.to(r, received)
+// in use until that is sent (§3.8; R105, R106).
+func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
+	rs.next = rs.newRequest()
+	rs.to(r, received)
 	r.XID, r.recv, r.reply = r.hdr.XID, i, p
-	e.toCall(p, callReading)
-	e.ours.Replies++
+	rs.requester.toCall(p, callReading)
+	rs.requester.flow.Replies++
 	c := p.call
 	if c == nil { // cancelled: it need not be read
-		e.replyRead(r, nil)
-		return true
+		rs.replyRead(r, nil)
+		return
 	}
 	c.InvalidatedKey = key
-	f := e.result(c, &r.hdr)
+	f := rs.requester.result(c, &r.hdr)
 	if f == nil {
-		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &e.cfg.Limits)
+		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &rs.cfg.Limits)
 	}
 	if f == nil {
-		f = e.checkReadDepth(r)
+		f = rs.checkReadDepth(r)
 	}
 	if f != nil {
-		e.replyRead(r, f)
-		return true
+		rs.replyRead(r, f)
+		return
 	}
-	e.wantAssembly(r)
-	return true
+	rs.wantAssembly(r)
 }
 
 // replyRead ends the Call of a Reply that was read or cannot be, unless it was cancelled. Then it
 // queues RDMA_DONE.
-func (e *Engine) replyRead(r *Request, err error) {
+func (rs *responder) replyRead(r *Request, err error) {
 	c := r.reply.call
-	e.drop(r.reply)
+	rs.requester.drop(r.reply)
 	r.reply = nil
 	if r.recv != none {
-		e.postRecv(r.recv)
+		rs.postRecv(r.recv)
 		r.recv = none
 	}
 	if c != nil {
@@ -84,63 +79,63 @@ func (e *Engine) replyRead(r *Request, err error) {
 		}
 		switch {
 		case f != nil:
-			e.finish(c, f)
+			rs.requester.finish(c, f)
 		case err != nil:
-			e.done(c, err)
+			rs.requester.done(c, err)
 		default:
 			c.Reply = append(c.ReplyTo[:0], r.Message...)
-			e.done(c, nil)
+			rs.requester.done(c, nil)
 		}
 	}
-	if !e.open {
-		e.lose(r)
+	if !rs.open {
+		rs.lose(r)
 		return
 	}
-	e.wait(r, doneQueued)
+	rs.wait(r, doneQueued)
 }
 
 // sendDone posts the RDMA_DONE of a Reply.
-func (e *Engine) sendDone(r *Request) {
-	m := &e.out
-	m.XID, m.Vers, m.Credit, m.Kind = r.XID, e.version.Number(), e.credit.Want(), header.KindDone
-	buf, n, err := e.message(m, nil)
+func (rs *responder) sendDone(r *Request) {
+	m := &rs.sends.out
+	m.XID, m.Vers, m.Credit, m.Kind = r.XID, rs.version.Number(), rs.requester.credit.Want(), header.KindDone
+	buf, n, err := rs.sends.message(m, nil)
 	if err != nil {
-		e.end(err)
-		e.lose(r)
+		rs.end(err)
+		rs.lose(r)
 		return
 	}
-	e.stats.Sent++
-	e.stats.DoneMessages++
-	e.to(r, doneSent)
-	id := e.begin(1, buf, r)
-	e.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
+	rs.stats.Sent++
+	rs.stats.DoneMessages++
+	rs.to(r, doneSent)
+	id := rs.sends.begin(1, buf, r)
+	rs.sends.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
 // deferAnswer defers an answer with read chunks until there is a Receive for its RDMA_DONE.
 // Meanwhile the peer's Call keeps its credit; the answer is sent when the peer has read others
 // (§11; R107, R108).
-func (e *Engine) deferAnswer(r *Request) {
-	e.to(r, deferred)
-	e.deferred.push(r)
-	e.releaseDeferred()
+func (rs *responder) deferAnswer(r *Request) {
+	rs.to(r, deferred)
+	rs.deferred.push(r)
+	rs.releaseDeferred()
 }
 
 // releaseDeferred queues deferred answers while there are Receives for their RDMA_DONE.
-func (e *Engine) releaseDeferred() {
-	for e.deferred.len() > 0 && len(e.awaitingDone)+e.deferredQueued() < e.doneReceives() {
-		r := e.deferred.pop()
-		e.shape(r)
-		e.wait(r, queued)
+func (rs *responder) releaseDeferred() {
+	for rs.deferred.len() > 0 && len(rs.awaitingDone)+rs.deferredQueued() < rs.doneReceives() {
+		r := rs.deferred.pop()
+		rs.shape(r)
+		rs.wait(r, queued)
 	}
 }
 
 // doneReceives returns the number of Receives for RDMA_DONE.
-func (e *Engine) doneReceives() int { return len(e.cfg.Recv) - e.cfg.Calls - e.cfg.Serves }
+func (rs *responder) doneReceives() int { return len(rs.cfg.Recv) - rs.cfg.Calls - rs.cfg.Serves }
 
 // deferredQueued returns the number of answers with read chunks that wait for send queue entries.
-func (e *Engine) deferredQueued() (n int) {
-	for i := range e.answers.len() {
-		if r := *e.answers.at(i); len(r.Answer.Reads) > 0 {
+func (rs *responder) deferredQueued() (n int) {
+	for i := range rs.answers.len() {
+		if r := *rs.answers.at(i); len(r.Answer.Reads) > 0 {
 			n++
 		}
 	}
@@ -149,32 +144,32 @@ func (e *Engine) deferredQueued() (n int) {
 
 // posted records that an answer is posted. If it has read chunks, the peer must send RDMA_DONE
 // before the deadline (R109).
-func (e *Engine) posted(r *Request) {
+func (rs *responder) posted(r *Request) {
 	if len(r.hdr.Reads) == 0 || r.hdr.Kind == header.KindError {
-		e.to(r, sent)
+		rs.to(r, sent)
 		return
 	}
-	e.to(r, sentReads)
-	r.deadline = e.now + e.cfg.DoneTimeout
-	e.awaitingDone = append(e.awaitingDone, r)
+	rs.to(r, sentReads)
+	r.deadline = rs.now + rs.cfg.DoneTimeout
+	rs.awaitingDone = append(rs.awaitingDone, r)
 }
 
 // doneCame handles an RDMA_DONE: the peer has read an answer, and a deferred one can be sent. If no
 // answer waits for it, it is dropped (R110; T122).
-func (e *Engine) doneCame(xid uint32) {
-	i := slices.IndexFunc(e.awaitingDone, func(r *Request) bool { return r.XID == xid })
+func (rs *responder) doneCame(xid uint32) {
+	i := slices.IndexFunc(rs.awaitingDone, func(r *Request) bool { return r.XID == xid })
 	if i < 0 {
-		e.stats.DroppedMessages++
+		rs.stats.DroppedMessages++
 		return
 	}
-	e.stats.DoneMessages++
-	r := e.awaitingDone[i]
-	e.awaitingDone = slices.Delete(e.awaitingDone, i, i+1)
+	rs.stats.DoneMessages++
+	r := rs.awaitingDone[i]
+	rs.awaitingDone = slices.Delete(rs.awaitingDone, i, i+1)
 	r.hdr.Reads = r.hdr.Reads[:0]
 	if r.state == sentReads {
-		e.to(r, sent) // its Send has still to complete
+		rs.to(r, sent) // its Send has still to complete
 	} else {
-		e.release(r)
+		rs.release(r)
 	}
-	e.releaseDeferred()
+	rs.releaseDeferred()
 }

@@ -12,7 +12,7 @@ import (
 func (e *Engine) received(wc *verbs.WC) {
 	e.stats.Received++
 	e.stats.PostedRecvs--
-	e.grants.Taken()
+	e.recvs.Taken()
 	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
 		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 		return
@@ -20,7 +20,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	e.delivered += uint64(wc.ByteLen)
 	i, key := int(wc.WRID), wc.InvalidatedRKey
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
-	r := e.next
+	r := e.responder.next
 	r.Padding = Padding{}
 	f := e.version.Decode(b, &r.hdr)
 	if f == nil && r.hdr.Kind == header.KindPadded {
@@ -44,29 +44,17 @@ func (e *Engine) received(wc *verbs.WC) {
 	}
 	switch {
 	case purpose == protocol.Call && e.cfg.Serves > 0:
-		e.request(r, i, f)
+		e.responder.request(r, i, f)
 		return
 	case purpose == protocol.Answer && e.cfg.Calls > 0:
-		if e.response(r, i, f, key) {
+		if p := e.requester.response(r, f, key); p != nil {
+			e.responder.readReply(r, i, p, key)
 			return
 		}
 	case purpose == protocol.Done:
-		e.doneCame(r.hdr.XID)
+		e.responder.doneCame(r.hdr.XID)
 	default: // R281, R325; T117
 		e.stats.DroppedMessages++
 	}
 	e.postRecv(i)
-}
-
-// fault counts a message that broke a rule.
-func (e *Engine) fault(f *header.Fault) {
-	e.stats.FaultyMessages++
-	e.eff.Fault = f
-}
-
-// violated ends the connection: the peer had no right to invalidate this key, which may belong to
-// another Call, now or later (RFC 8797 §4.1; R264, B19).
-func (e *Engine) violated(key uint32, with string) {
-	e.stats.FaultyMessages++
-	e.end(&Error{Reason: ErrInvalidated, Detail: fmt.Sprintf("%#08x, with %s", key, with)})
 }

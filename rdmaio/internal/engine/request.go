@@ -81,7 +81,7 @@ type Request struct {
 	// RDMA_ERROR instead of delivering it; otherwise it is nil.
 	Refused error
 
-	state  requestState // changed by Engine.to only
+	state  requestState // changed by responder.to only
 	hdr    header.Message
 	plan   chunk.Plan
 	recv   int      // index of its Receive, until that is posted again; then none
@@ -105,20 +105,20 @@ type Request struct {
 type requestState uint8
 
 const (
-	idle         requestState = iota // Engine.next or Engine.idleReqs
+	idle         requestState = iota // responder.next or responder.idleReqs
 	received                         // being checked, within a Step
 	assembling                       // the driver's, until EventAssembly
-	readDeferred                     // Engine.pulls
-	readQueued                       // Engine.answers
-	reading                          // Engine.chains
+	readDeferred                     // responder.pulls
+	readQueued                       // responder.answers
+	reading                          // sendQueue.chains
 	delivered                        // the driver's, until EventReply
-	deferred                         // Engine.deferred
-	queued                           // Engine.answers
-	sent                             // Engine.chains, or Engine.copied if all of it was copied
-	sentReads                        // Engine.chains and Engine.awaitingDone
-	awaitingDone                     // Engine.awaitingDone
-	doneQueued                       // Engine.answers
-	doneSent                         // Engine.chains
+	deferred                         // responder.deferred
+	queued                           // responder.answers
+	sent                             // sendQueue.chains, or responder.copied if wholly copied
+	sentReads                        // sendQueue.chains and responder.awaitingDone
+	awaitingDone                     // responder.awaitingDone
+	doneQueued                       // responder.answers
+	doneSent                         // sendQueue.chains
 	released                         // Effects.Release
 )
 
@@ -186,17 +186,17 @@ func (s requestState) refusable() bool {
 
 // to moves r to a state. A step that is not in the drawings above Request is a bug of the engine,
 // or an event that the driver must not send, and ends the connection.
-func (e *Engine) to(r *Request, s requestState) {
+func (rs *responder) to(r *Request, s requestState) {
 	if !s.follows(r.state) {
-		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the message with XID %#08x goes from state %v to %v", r.XID, r.state, s)})
+		rs.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the message with XID %#08x goes from state %v to %v", r.XID, r.state, s)})
 	}
 	r.state = s
 }
 
 // release gives r back to the driver: nothing of it is in use.
-func (e *Engine) release(r *Request) {
-	e.to(r, released)
-	e.eff.Release = append(e.eff.Release, r)
+func (rs *responder) release(r *Request) {
+	rs.to(r, released)
+	rs.eff.Release = append(rs.eff.Release, r)
 }
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Effects.Release.

@@ -17,6 +17,15 @@ type sendBuffers struct {
 	shrinkAt time.Duration // when unused ones are returned
 }
 
+// newSendBuffers returns the permanent buffers, of which the first is used first.
+func newSendBuffers(own []Buffer) (s sendBuffers) {
+	s.own = len(own)
+	for i := range own {
+		s.free = append(s.free, &own[len(own)-1-i])
+	}
+	return s
+}
+
 // used returns the number of buffers with a message in flight.
 func (s *sendBuffers) used() int { return s.own + s.borrowed - len(s.free) }
 
@@ -35,28 +44,27 @@ func (s *sendBuffers) put(b *Buffer) {
 	s.dry = false
 }
 
-// wantBuffers asks for buffers, as many as there are messages that wait for nothing else.
-func (e *Engine) wantBuffers() {
-	s := &e.sends
-	if len(s.free) > 0 || s.asked || s.dry || s.borrowed == e.cfg.MaxBorrowed {
+// wantBuffers asks for buffers for the n messages that wait for nothing else.
+func (sq *sendQueue) wantBuffers(n int) {
+	s := &sq.buffers
+	if len(s.free) > 0 || s.asked || s.dry || s.borrowed == sq.cfg.MaxBorrowed {
 		return
 	}
 	s.asked = true
-	wait := e.answers.len() + min(e.waiting.len(), e.credit.Granted()-e.credit.InFlight())
-	e.eff.WantBuffers = min(wait, e.cfg.MaxBorrowed-s.borrowed)
+	sq.eff.WantBuffers = min(n, sq.cfg.MaxBorrowed-s.borrowed)
 }
 
 // addBuffers takes what EventBuffers brings. Without memory a message waits for a buffer that is in
 // use; there is one, or it would not wait.
-func (e *Engine) addBuffers(list []*Buffer) {
-	s := &e.sends
+func (sq *sendQueue) addBuffers(list []*Buffer) {
+	s := &sq.buffers
 	s.asked = false
-	if !e.open {
-		e.eff.Return = append(e.eff.Return, list...)
+	if !sq.open {
+		sq.eff.Return = append(sq.eff.Return, list...)
 		return
 	}
 	if s.dry = len(list) == 0 && len(s.free) == 0; s.borrowed == 0 {
-		s.shrinkAt = e.now + shrinkInterval
+		s.shrinkAt = sq.now + shrinkInterval
 	}
 	for _, b := range list {
 		b.borrowed = true
@@ -66,9 +74,9 @@ func (e *Engine) addBuffers(list []*Buffer) {
 }
 
 // shrinkBuffers returns the borrowed buffers that were not in use at any time since its last run.
-func (e *Engine) shrinkBuffers() {
-	s := &e.sends
-	if s.borrowed == 0 || e.now < s.shrinkAt {
+func (sq *sendQueue) shrinkBuffers() {
+	s := &sq.buffers
+	if s.borrowed == 0 || sq.now < s.shrinkAt {
 		return
 	}
 	spare := s.own + s.borrowed - max(s.own, s.most)
@@ -77,28 +85,28 @@ func (e *Engine) shrinkBuffers() {
 		if b.borrowed && spare > 0 {
 			spare--
 			s.borrowed--
-			e.eff.Return = append(e.eff.Return, b)
+			sq.eff.Return = append(sq.eff.Return, b)
 			continue
 		}
 		kept = append(kept, b)
 	}
 	clear(s.free[len(kept):])
 	s.free = kept
-	s.most, s.shrinkAt = s.used(), e.now+shrinkInterval
+	s.most, s.shrinkAt = s.used(), sq.now+shrinkInterval
 }
 
 // returnBuffers gives all borrowed buffers back when the connection is gone.
-func (e *Engine) returnBuffers() {
-	all := e.sends.free
-	for i := range e.chains.len() {
-		if b := e.chains.at(i).buf; b != nil {
+func (sq *sendQueue) returnBuffers() {
+	all := sq.buffers.free
+	for i := range sq.chains.len() {
+		if b := sq.chains.at(i).buf; b != nil {
 			all = append(all, b)
 		}
 	}
 	for _, b := range all {
 		if b.borrowed {
-			e.eff.Return = append(e.eff.Return, b)
+			sq.eff.Return = append(sq.eff.Return, b)
 		}
 	}
-	e.sends = sendBuffers{}
+	sq.buffers = sendBuffers{}
 }

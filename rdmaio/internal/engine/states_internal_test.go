@@ -12,10 +12,10 @@ func TestStates(t *testing.T) {
 	r, p := &Request{}, &pending{}
 	drawn := New(Config{})
 	for _, s := range []requestState{received, assembling, readDeferred, readQueued, reading, delivered, deferred, queued, sentReads, awaitingDone, released} {
-		drawn.to(r, s)
+		drawn.responder.to(r, s)
 	}
 	for _, s := range []callState{callWaiting, callSent, callReading, callIdle} {
-		drawn.toCall(p, s)
+		drawn.requester.toCall(p, s)
 	}
 	if !drawn.open {
 		t.Errorf("the longest paths in the drawings end the connection: %v", drawn.ended)
@@ -24,10 +24,10 @@ func TestStates(t *testing.T) {
 		step  func(*Engine)
 		names string
 	}{
-		"a Request is released twice":         {func(e *Engine) { e.to(&Request{state: released}, released) }, "from state released to released"},
-		"a Reply is queued without a Request": {func(e *Engine) { e.to(&Request{}, queued) }, "from state idle to queued"},
-		"a Call is sent that does not wait":   {func(e *Engine) { e.toCall(&pending{}, callSent) }, "from state idle to sent"},
-		"a Call ends twice":                   {func(e *Engine) { e.toCall(&pending{}, callIdle) }, "from state idle to idle"},
+		"a Request is released twice":         {func(e *Engine) { e.responder.to(&Request{state: released}, released) }, "from state released to released"},
+		"a Reply is queued without a Request": {func(e *Engine) { e.responder.to(&Request{}, queued) }, "from state idle to queued"},
+		"a Call is sent that does not wait":   {func(e *Engine) { e.requester.toCall(&pending{}, callSent) }, "from state idle to sent"},
+		"a Call ends twice":                   {func(e *Engine) { e.requester.toCall(&pending{}, callIdle) }, "from state idle to idle"},
 	} {
 		e := New(Config{})
 		c.step(e)

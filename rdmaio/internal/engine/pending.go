@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// pending is a Call of ours to which a Reply may still come. Its states, with the events that lead
+// from one to the next:
+//
+//	       EventCall                 credit and room              Reply, or error
+//	callIdle ────────> callWaiting ──────────────────> callSent ──────────────────> callIdle
+//	                        │                             │ Reply with read chunks     ▲
+//	                        │ EventCancel                 ▼        Reply is read       │
+//	                        │                         callReading ─────────────────────┤
+//	                        └──────────────────────────────────────────────────────────┘
+//
+// A Call whose message does not fit goes from callWaiting to callIdle, too. EventCancel of a Call
+// that was sent sets call to nil and does not change the state: the credit is in use until the
+// Reply (R135). When the connection ends, requester.abandon ends all Calls without these steps.
+type pending struct {
+	state  callState
+	xid    uint32
+	call   *Call         // nil once cancelled
+	at     time.Duration // of EventCall
+	ticket uint64        // its place in the queue for send queue entries
+	left   any           // of a cancelled Call, for Effects.Settled
+	keys   []uint32      // offered by a cancelled Call, where its Reply may invalidate one
+}
+
+// callState is the state of a pending Call.
+type callState uint8
+
+const (
+	callIdle    callState = iota // in requester.idle, for the next Call
+	callWaiting                  // in requester.waiting, for a credit, then for room to post
+	callSent                     // out; a Reply is expected
+	callReading                  // its Reply has read chunks (Config.Legacy): see Request
+)
+
+var callStates = [...]string{
+	callIdle:    "idle",
+	callWaiting: "waiting",
+	callSent:    "sent",
+	callReading: "reading",
+}
+
+// String returns the name of the state.
+func (s callState) String() string { return callStates[s] }
+
+// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and
+// ends the connection.
+func (rq *requester) toCall(p *pending, s callState) {
+	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
+		rq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})
+	}
+	p.state = s
+}
+
+// offered reports whether the peer was given this key for the Call.
+func (p *pending) offered(key uint32) bool {
+	if p.call == nil {
+		return slices.Contains(p.keys, key)
+	}
+	return p.call.Lists.HasKey(key)
+}
+
+// calls are our Calls that have not ended, by XID.
+type calls map[uint32]*pending
+
+// Outstanding implements protocol.Calls.
+func (c calls) Outstanding(xid uint32) bool { return c[xid].outstanding() }
+
+// outstanding reports whether a Reply to the Call is expected; p may be nil.
+func (p *pending) outstanding() bool { return p != nil && p.state == callSent }

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// sendQueue posts chains of work requests and counts the entries of the send queue that they use.
+// Both directions share it.
+type sendQueue struct {
+	*shared
+	buffers    sendBuffers
+	filled     int            // entries in use, or not known to be free
+	lastTicket uint64         // the last one given out
+	seq        uint64         // of the last chain
+	chains     queue[chain]   // posted, oldest first
+	last       int            // in Effects.Sends, of a chain without a Request; or none
+	awaited    int            // chains for whose completion a Request waits
+	sges       []verbs.SGE    // of Effects.Sends
+	out        header.Message // of our Calls and RDMA_DONE, while it is encoded
+}
+
+// chain is work requests that are posted together. The last of them is signaled, and its completion
+// completes the chain. A quiet chain has no signaled request: the completion of the next chain
+// completes it, too.
+type chain struct {
+	id       uint64
+	wrs      int
+	quiet    bool
+	buf      *Buffer  // in use, or nil
+	req      *Request // waits for the completion, or nil
+	deadline time.Duration
+}
+
+// reset begins a Step.
+func (sq *sendQueue) reset() { sq.sges, sq.last = sq.sges[:0], none }
+
+// nextTicket returns the next place in the queue for send queue entries.
+func (sq *sendQueue) nextTicket() uint64 {
+	sq.lastTicket++
+	return sq.lastTicket
+}
+
+// room reports whether a chain of n requests can be posted. With message it needs a send buffer,
+// too.
+func (sq *sendQueue) room(n int, message bool) bool {
+	return sq.filled+n <= sq.cfg.SendWRs && (!message || len(sq.buffers.free) > 0)
+}
+
+// begin opens a chain of n requests and returns its id. r is the Request that waits for its
+// completion, or nil. If this Step has posted another chain just before, for which no Request
+// waits, that one becomes quiet: completions of a send queue come in post order, so this chain's
+// stands for both.
+func (sq *sendQueue) begin(n int, buf *Buffer, r *Request) uint64 {
+	sq.seq++
+	if sq.last != none {
+		sq.eff.Sends[sq.last].Flags &^= verbs.SendSignaled
+		sq.chains.at(sq.chains.len() - 1).quiet = true
+	}
+	sq.last = len(sq.eff.Sends) + n - 1
+	if r != nil {
+		sq.last = none
+		sq.awaited++
+	}
+	sq.filled += n
+	sq.chains.push(chain{id: sq.seq, wrs: n, buf: buf, req: r, deadline: sq.now + sq.cfg.ChainTimeout})
+	return sq.seq
+}
+
+// add appends one request to Effects.Sends.
+func (sq *sendQueue) add(wr verbs.SendWR, sge verbs.SGE) {
+	sq.sges = append(sq.sges, sge)
+	k := len(sq.sges)
+	wr.SGL = sq.sges[k-1 : k : k]
+	sq.eff.Sends = append(sq.eff.Sends, wr)
+}
+
+// message encodes a header and the payload into a send buffer. It returns the buffer and the length
+// of the message, or an error if it does not fit.
+func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
+	buf = sq.buffers.last()
+	mem := buf.Bytes
+	// RFC 8166 §3.3.2: header and payload; R37, R44
+	mem = mem[:min(len(mem), sq.terms.Send)]
+	// RFC 8166 §3.2: every Send has a header; R13
+	b, err := sq.version.Append(mem[:0:len(mem)], m)
+	if err != nil {
+		return nil, 0, err
+	}
+	n = len(b)
+	for _, p := range payload {
+		if len(p) > len(mem)-n { // R33, R37
+			return nil, 0, &SizeError{Need: n + len(p), Limit: len(mem)}
+		}
+		n += copy(mem[n:], p)
+	}
+	sq.buffers.take()
+	return buf, n, nil
+}
+
+// sent handles the completion of a chain, and returns the Request that waited for it, or nil. The
+// completions of a send queue come in post order, so it is the oldest chain that is not quiet. No
+// Request waits for a quiet one.
+func (sq *sendQueue) sent(wc *verbs.WC) *Request {
+	for sq.chains.len() > 0 && sq.chains.at(0).quiet {
+		sq.finishChain(sq.chains.pop())
+	}
+	if sq.chains.len() == 0 || sq.chains.at(0).id != wc.WRID {
+		sq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("completion of chain %d is out of order", wc.WRID)})
+		return nil
+	}
+	return sq.finishChain(sq.chains.pop())
+}
+
+// finishChain frees the resources of a completed chain, and returns the Request that waited for it.
+func (sq *sendQueue) finishChain(c chain) *Request {
+	sq.filled -= c.wrs
+	if c.buf != nil {
+		sq.buffers.put(c.buf)
+	}
+	if c.req != nil {
+		sq.awaited--
+	}
+	return c.req
+}
+
+// waiter returns the Request that waits for the chain with this id, or nil.
+func (sq *sendQueue) waiter(id uint64) *Request {
+	for i := range sq.chains.len() {
+		if c := sq.chains.at(i); c.id == id {
+			return c.req
+		}
+	}
+	return nil
+}
+
+// timer returns unused buffers, and ends the connection if a chain is late.
+func (sq *sendQueue) timer() {
+	sq.shrinkBuffers()
+	if sq.open && sq.chains.len() > 0 && sq.cfg.ChainTimeout > 0 && sq.chains.at(0).deadline <= sq.now {
+		sq.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprint(sq.cfg.ChainTimeout)})
+	}
+}
+
+// setDeadline requests an EventTimer for the oldest chain, and for unused buffers.
+func (sq *sendQueue) setDeadline() {
+	if sq.chains.len() > 0 && sq.cfg.ChainTimeout > 0 {
+		sq.wake(sq.chains.at(0).deadline)
+	}
+	if sq.buffers.borrowed > 0 {
+		sq.wake(sq.buffers.shrinkAt)
+	}
+}
+
+// abandon empties the queue when the connection has ended. It returns the Requests that waited for
+// chains, in post order.
+func (sq *sendQueue) abandon() (waiters []*Request) {
+	sq.returnBuffers()
+	for sq.chains.len() > 0 {
+		if c := sq.chains.pop(); c.req != nil {
+			waiters = append(waiters, c.req)
+		}
+	}
+	sq.filled, sq.awaited = 0, 0
+	return waiters
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// shared is the state of a connection that all parts of its Engine use.
+type shared struct {
+	cfg      Config
+	version  protocol.Version
+	self     protocol.End
+	eff      Effects
+	now      time.Duration
+	open     bool
+	ended    error // why it no longer is
+	draining error // not nil: the connection ends with it when everything is sent
+	terms    header.Terms
+	stats    Stats
+
+	delivered uint64 // bytes of messages received and of RDMA Reads completed
+
+	recvSGL []verbs.SGE       // one for each Receive
+	recvs   *credit.Responder // the responder's account, which counts the Receives posted
+	onEnd   func()            // Engine.abandon
+}
+
+// postRecv posts a Receive, again or for the first time.
+func (s *shared) postRecv(i int) {
+	if !s.open {
+		return
+	}
+	s.eff.Recvs = append(s.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: s.recvSGL[i : i+1 : i+1]})
+	s.stats.PostedRecvs++
+	s.recvs.Posted(1)
+}
+
+// fault counts a message that broke a rule.
+func (s *shared) fault(f *header.Fault) {
+	s.stats.FaultyMessages++
+	s.eff.Fault = f
+}
+
+// violated ends the connection: the peer had no right to invalidate this key, which may belong to
+// another Call, now or later (RFC 8797 §4.1; R264, B19).
+func (s *shared) violated(key uint32, with string) {
+	s.stats.FaultyMessages++
+	s.end(&Error{Reason: ErrInvalidated, Detail: fmt.Sprintf("%#08x, with %s", key, with)})
+}
+
+// legacyReplies reports whether Replies to our Calls may have read chunks.
+// Nothing else makes the engine send RDMA_DONE (RFC 8166 §4.6.2; R113).
+func (s *shared) legacyReplies() bool { return s.cfg.Legacy && s.cfg.Role == Requester }
+
+// wake makes the deadline no later than at.
+func (s *shared) wake(at time.Duration) {
+	if s.eff.Deadline == 0 || at < s.eff.Deadline {
+		s.eff.Deadline = at
+	}
+}
+
+// end ends the connection. It gives back all memory that the queue pair cannot access after
+// Effects.Fail (RFC 8166 §4.4.1; R285). A Request that a handler has is released after its
+// EventReply.
+func (s *shared) end(err error) {
+	if !s.open {
+		return
+	}
+	s.open, s.ended = false, err
+	s.eff.Recvs, s.eff.Sends = s.eff.Recvs[:0], s.eff.Sends[:0]
+	s.eff.Fail = err
+	s.eff.WantBuffers, s.eff.Deadline = 0, 0
+	s.onEnd()
+}
