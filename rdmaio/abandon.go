@@ -56,7 +56,7 @@ func (c *Conn) dropLeftover(l *leftover) {
 	}
 	for i := range l.regions {
 		if err := c.pool.Drop(&l.regions[i]); err != nil {
-			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
 	c.abandoned.release(l.bytes)

@@ -134,7 +134,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	if err := c.prepare(s, call); err != nil {
 		return nil, fail(s, errors.Join(err, c.conclude(s)))
 	}
-	c.postCall(engine.Event{Kind: engine.EventCall, Call: e})
+	c.postCall(e)
 	cause := c.wait(ctx, s)
 	if call.end != nil {
 		call.end.record(e)
@@ -158,6 +158,17 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	return &call.reply, nil
 }
 
+// postCall posts a Call. While others are in progress, their callers are likely to bring more, and
+// PostTogether waits for them.
+func (c *Conn) postCall(e *engine.Call) {
+	ev := engine.Event{Kind: engine.EventCall, Call: e}
+	if cap(c.slots)-len(c.slots) == 1 {
+		c.driver.Post(ev)
+		return
+	}
+	c.driver.PostTogether(ev)
+}
+
 // wait waits for the end of a Call. If ctx ends first and no reply has come, it returns the error
 // of ctx.
 func (c *Conn) wait(ctx context.Context, s *slot) error {
@@ -177,7 +188,7 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 	case <-canceled:
 	}
 	s.left = new(leftover)
-	c.post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Left: s.left})
+	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Left: s.left})
 	<-s.done // comes at once: the engine no longer uses the slot
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
 		return ctx.Err()
@@ -216,7 +227,7 @@ func (c *Conn) conclude(s *slot) error {
 		}
 		if err := release(&mr.Region); err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
-			c.post(engine.Event{Kind: engine.EventClose, Err: failed})
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: failed})
 			<-c.ctx.Done()
 			failed = errors.Join(failed, c.pool.Abandon(&mr.Region))
 		}

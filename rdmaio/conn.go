@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
@@ -44,9 +45,8 @@ import (
 type Conn struct {
 	set       settings
 	pd        verbs.ProtectionDomain // its own: keys work on no other connection (R8)
-	cq        verbs.CompletionQueue  // of Receives
-	sendCQ    verbs.CompletionQueue
-	qp        verbs.QueuePair
+	driver    *driver.Driver
+	qp        verbs.QueuePair  // the driver's
 	version   protocol.Version // the engine's
 	pool      *mrpool.Pool
 	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
@@ -73,7 +73,6 @@ type Conn struct {
 	ctx    context.Context        // ends with the connection
 	cancel context.CancelCauseFunc
 
-	driver
 	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
 	requests requestQueue
 
@@ -99,7 +98,6 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.xids.seed()
-	c.driver.init()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.free())
@@ -109,18 +107,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.pool = mrpool.New(c.pd, mrpool.Config{Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes})
-	if c.cq, err = dev.CreateCQ(recvs, c.notify); err != nil {
+	if c.driver, err = driver.New(dev, c.pd, owner{c}, recvs, set.SendQueue); err != nil {
 		return nil, err
 	}
-	if c.sendCQ, err = dev.CreateCQ(set.SendQueue, c.notifySent); err != nil {
-		return nil, err
-	}
-	if c.qp, err = c.pd.CreateQP(verbs.QPConfig{
-		SendCQ: c.sendCQ, RecvCQ: c.cq, MaxSendWR: set.SendQueue, MaxRecvWR: recvs,
-		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: c.lost,
-	}); err != nil {
-		return nil, err
-	}
+	c.qp = c.driver.QP()
 	c.version = new(v1.Version)
 	cfg := engine.Config{
 		Role: role, Version: c.version, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
@@ -137,12 +127,10 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if cfg.Recv, err = c.buffers(recvs, set.InlineRecv); err != nil {
 		return nil, err
 	}
-	c.engine = engine.New(cfg)
 	for range set.calls {
 		c.slots <- &slot{done: make(chan struct{}, 1)}
 	}
-	c.look = true // arms the completion queue
-	c.post(engine.Event{Kind: engine.EventStart})
+	c.driver.Start(engine.New(cfg))
 	return c, nil
 }
 
@@ -222,12 +210,12 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 // a done function, for which it would wait.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
-		c.post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
 		<-c.ctx.Done()
 		for range cap(c.slots) {
 			<-c.slots // and no Call gets one any more
 		}
-		c.driver.stop() // no Request is left, and none comes
+		c.driver.Stop() // no Request is left, and none comes
 		c.handlers.Wait()
 		c.closeErr = c.free()
 	})
@@ -238,19 +226,14 @@ func (c *Conn) Close() error {
 func (c *Conn) free() error {
 	c.cancel(ErrClosed)
 	var errs []error
-	if c.qp != nil {
-		errs = append(errs, c.qp.Close())
+	if c.driver != nil {
+		errs = append(errs, c.driver.Close())
 	}
 	for _, b := range c.memory {
 		errs = append(errs, c.pool.Put(b))
 	}
 	if c.pool != nil {
 		errs = append(errs, c.pool.Close())
-	}
-	for _, cq := range []verbs.CompletionQueue{c.sendCQ, c.cq} {
-		if cq != nil {
-			errs = append(errs, cq.Close())
-		}
 	}
 	if c.pd != nil {
 		errs = append(errs, c.pd.Close())

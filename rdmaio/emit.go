@@ -56,30 +56,6 @@ func (c *Conn) limitReached(l Limit) {
 	}
 }
 
-// updateStats copies the counts of the engine and returns the event to emit if the peer's faults
-// have increased, else nil. mu is locked.
-func (c *Conn) updateStats() *PeerFaults {
-	if c.set.Events == nil {
-		c.stats = c.engine.Stats()
-		return nil
-	}
-	was := c.stats
-	c.stats = c.engine.Stats()
-	e := PeerFaults{
-		Conn:            c,
-		DroppedMessages: c.stats.DroppedMessages - was.DroppedMessages,
-		CallsOverCredit: c.stats.CallsOverCredit - was.CallsOverCredit,
-		FaultyMessages:  c.stats.FaultyMessages - was.FaultyMessages,
-		ZeroGrants:      c.stats.ZeroGrants - was.ZeroGrants,
-		OverGrants:      c.stats.OverGrants - was.OverGrants,
-	}
-	if e == (PeerFaults{Conn: c}) {
-		return nil
-	}
-	grown := e // else every e would be on the heap
-	return &grown
-}
-
 // observedExchange makes a Call between CallStart and CallEnd.
 func (c *Conn) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
 	start := time.Now()

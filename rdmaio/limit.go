@@ -130,7 +130,7 @@ func (c *Conn) grantWaiting() {
 
 // allowed returns the number of bytes that the growing Call may have now.
 func (c *Conn) allowed(q *engine.Request) int {
-	more := freeMemory + perDelivered*int64(c.engine.Delivered()) - int64(c.chunks.used)
+	more := freeMemory + perDelivered*int64(c.driver.Delivered()) - int64(c.chunks.used)
 	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))
 }
 
@@ -167,7 +167,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 		}
 		c.log.Warn("rdmaio: a call was refused", "queue_pair", c.qp.Num(), "reason", ev.Err)
 	}
-	c.post(ev)
+	c.driver.Post(ev)
 }
 
 // reclaim takes back the memory of a Call and grants it to those that wait.
@@ -184,7 +184,7 @@ func (c *Conn) failWaiting(why error) {
 		m.waiting = append(m.waiting, m.growing)
 	}
 	for _, q := range m.waiting {
-		c.post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
+		c.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
 	}
 	m.waiting, m.growing, m.asks = nil, nil, false
 }

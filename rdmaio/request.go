@@ -120,7 +120,7 @@ func (r *Request) Reply(m Message, done func(error)) {
 		r.failed = err
 		r.req.Answer.Refuse = header.ErrChunk
 	}
-	r.conn.postReply(r)
+	r.conn.driver.PostReply(r.req)
 }
 
 // Drop ends a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it in some
@@ -136,7 +136,7 @@ func (r *Request) Drop(done func(error)) {
 			r.end.Dropped = true
 		}
 		r.req.Answer.Drop = true
-		r.conn.postReply(r)
+		r.conn.driver.PostReply(r.req)
 	}
 }
 
@@ -246,13 +246,12 @@ func (c *Conn) deliver(q *engine.Request) {
 		r = &Request{conn: c, req: q}
 		q.Owner = r
 	}
-	if !c.begin() {
+	if !c.driver.BeginRequest() {
 		q.Answer.Drop = true
-		c.post(engine.Event{Kind: engine.EventReply, Request: q})
+		c.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
 		return
 	}
 	r.delivered = true
-	c.unanswered.Add(1)
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
@@ -276,7 +275,7 @@ func (c *Conn) handle(r *Request, h Handler) {
 		}
 		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
 			"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
-		c.post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
+		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
 		r.Drop(nil)
 	}()
 	h.ServeRPC(r)
@@ -297,7 +296,7 @@ func (c *Conn) release(q *engine.Request) {
 			_ = c.pool.Abandon(mr) // no peer has a key to it
 		}
 		if err = errors.Join(err, c.pool.Unstage(mr, 0)); err != nil {
-			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
 	for _, b := range []*mrpool.Buffer{r.assembly, r.long} {
@@ -305,7 +304,7 @@ func (c *Conn) release(q *engine.Request) {
 			continue
 		}
 		if err := c.pool.Put(b); err != nil {
-			c.post(engine.Event{Kind: engine.EventClose, Err: err})
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 		}
 	}
 	if r.assembly != nil {
@@ -321,6 +320,6 @@ func (c *Conn) release(q *engine.Request) {
 			r.end.finish(err)
 		}
 		r.done(err)
-		c.busy--
+		c.driver.EndRequest()
 	}
 }

@@ -17,13 +17,13 @@ func (c *Conn) growSendBuffers(n int) {
 		}
 		list = append(list, &engine.Buffer{MR: b.MR, Bytes: b.Bytes, Owner: b})
 	}
-	c.post(engine.Event{Kind: engine.EventBuffers, Buffers: list})
+	c.driver.Post(engine.Event{Kind: engine.EventBuffers, Buffers: list})
 }
 
 // freeSendBuffer frees a send buffer that the engine returned. The pool does not keep it, because
 // other connections may need the memory more.
 func (c *Conn) freeSendBuffer(b *engine.Buffer) {
 	if err := c.pool.Discard(b.Owner.(*mrpool.Buffer)); err != nil {
-		c.post(engine.Event{Kind: engine.EventClose, Err: err})
+		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
 	}
 }

@@ -192,7 +192,7 @@ func (s *Server) Conns() []*Conn {
 	defer s.mu.Unlock()
 	all := make([]*Conn, 0, len(s.conns))
 	for c, up := range s.conns {
-		if up || c.used() {
+		if up || c.driver.HadRequest() {
 			all = append(all, c)
 		}
 	}
@@ -205,8 +205,8 @@ func (s *Server) list(c *Conn, up bool) {
 	s.conns[c] = up
 	draining := s.draining
 	s.mu.Unlock()
-	if draining && c.startDrain() { // Shutdown did not see it
-		c.postDrain()
+	if draining && c.driver.StartDrain(ErrClosed) { // Shutdown did not see it
+		c.driver.PostDrain()
 	}
 }
 

@@ -3,8 +3,6 @@ package rdmaio
 import (
 	"context"
 	"fmt"
-
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
 // Shutdown closes a server without losing Calls that handlers have. It stops listening, closes each
@@ -22,13 +20,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	var conns, idle []*Conn
 	for c := range s.conns { // in setup too: the client may be up already, and call
 		conns = append(conns, c)
-		if c.startDrain() {
+		if c.driver.StartDrain(ErrClosed) {
 			idle = append(idle, c)
 		}
 	}
 	s.mu.Unlock()
 	for _, c := range idle {
-		c.postDrain()
+		c.driver.PostDrain()
 	}
 	for i, c := range conns {
 		select {
@@ -42,33 +40,3 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	return err
 }
-
-// startDrain stops the delivery of Calls to handlers and reports whether no handler has one now. If
-// one does, the runner posts EventDrain after the last answer.
-func (c *Conn) startDrain() (idle bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.draining.Store(true)
-	idle = !c.running && c.busy == 0
-	c.drainPosted = c.drainPosted || idle
-	return idle
-}
-
-// postDrain makes the engine end the connection when everything that was posted has completed.
-func (c *Conn) postDrain() { c.post(engine.Event{Kind: engine.EventDrain, Err: ErrClosed}) }
-
-// begin counts a Request that is about to be delivered. It returns false if the connection drains.
-// Only the runner calls it.
-func (c *Conn) begin() bool {
-	if c.draining.Load() {
-		return false
-	}
-	c.busy++
-	if !c.heard.Load() {
-		c.heard.Store(true)
-	}
-	return true
-}
-
-// used reports whether a handler has ever got a Call.
-func (c *Conn) used() bool { return c.heard.Load() }

@@ -97,9 +97,8 @@ type Stats struct {
 // Stats returns the counts. They include every event that was fully processed: the event that ended
 // a Call may be counted a moment after Call returned.
 func (c *Conn) Stats() Stats {
-	c.mu.Lock()
-	s := newStats(&c.stats)
-	c.mu.Unlock()
+	counts := c.driver.Stats()
+	s := newStats(&counts)
 	s.DelayedCalls += c.waits.Load()
 	p := c.pool.Stats()
 	s.Registrations, s.Staged, s.Regions, s.Buffers, s.BufferBytes = p.Registrations, p.Staged, p.Regions, p.Buffers, p.BufferBytes

@@ -68,7 +68,7 @@ func (c *Conn) SetTerms(t Terms) error {
 // applyTerms makes the connection and the engine use t.
 func (c *Conn) applyTerms(t header.Terms) {
 	c.terms.Store(&t)
-	c.post(engine.Event{Kind: engine.EventTerms, Terms: &t})
+	c.driver.Post(engine.Event{Kind: engine.EventTerms, Terms: &t})
 }
 
 // possible returns t without the RDMA Reads that the queue pairs cannot make. Calls received that

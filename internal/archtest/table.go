@@ -85,6 +85,7 @@ func Table() []Row {
 			"rdmaio/internal/header", "rdmaio/internal/protocol", "rdmaio/internal/chunk",
 			"rdmaio/internal/credit", "rdmaio/internal/mrpool", "rdmaio/verbs", "runtime/xdr",
 		}},
+		{Package: "rdmaio/internal/driver", Imports: []string{"rdmaio/internal/engine", "rdmaio/verbs"}},
 		{Package: "rdmaio/internal/v1", Deny: pure, Imports: []string{"rdmaio/internal/protocol", "rdmaio/internal/header", "rdmaio/internal/credit", "gen/rpcrdma1", "runtime/xdr"}},
 		{Package: "rdmaio/internal/v2", Deny: pure, Imports: []string{"rdmaio/internal/protocol", "rdmaio/internal/header", "rdmaio/internal/credit", "gen/rpcrdma2", "runtime/xdr"}},
 		{Package: "rdmaio/internal/protocol", Deny: pure, Imports: []string{"rdmaio/internal/header"}},

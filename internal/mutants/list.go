@@ -7,6 +7,7 @@ var (
 	creditTests = []string{"rdmaio/internal/credit", "rdmaio/internal/engine", "rdmaio/internal/sim", "rdmaio"}
 	chunkTests  = []string{"rdmaio/internal/chunk", "rdmaio/internal/sim", "rdmaio"}
 	engineTests = []string{"rdmaio/internal/engine", "rdmaio/internal/sim", "rdmaio"}
+	driverTests = []string{"rdmaio/internal/driver", "rdmaio"}
 	poolTests   = []string{"rdmaio/internal/mrpool", "rdmaio"}
 	ioTests     = []string{"rdmaio"}
 )

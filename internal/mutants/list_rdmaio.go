@@ -17,7 +17,7 @@ var rdmaioMutants = []mutant{
 	{"a reply goes to two clients in turn", replyFile, "		found.from = from", "		_ = found.from", ioTests},
 	{"a Request that waits is not counted", "rdmaio/places.go", "p.used < p.most:", "p.used <= p.most+len(p.waiting):", ioTests},
 	{"a place is never given back", "rdmaio/places.go", "	p.used--\n", "", ioTests},
-	{"Requests of a lost connection reach handlers", "rdmaio/driver.go", "		c.dropWaiting()\n", "", ioTests},
+	{"Requests of a lost connection reach handlers", "rdmaio/effects.go", "		c.dropWaiting()\n", "", ioTests},
 	{"a reply cache has no total", replyFile, "for c.stats.Bytes > c.cfg.MaxBytes {", "for c.stats.Bytes < 0 {", ioTests},
 	{"a source with Calls in progress is forgotten", replyFile, "s := el.Value.(*replySource); s.running == 0 {", "s := el.Value.(*replySource); s.running >= 0 {", ioTests},
 	{"sources are never forgotten", replyFile, "		if s.order.Len() == 0 && s.running == 0 {", "		if s.order.Len() < 0 {", ioTests},
@@ -42,7 +42,7 @@ var rdmaioMutants = []mutant{
 	{"records that were left out are not counted", "rdmaio/limit.go", "		s.omitted++\n", "", ioTests},
 	{"pauses between tries are all the same", "rdmaio/redial.go", "c.pause - rand.N(c.pause/2+1))", "c.pause - 0*rand.N(c.pause/2+1))", ioTests},
 	{"a pause between tries never starts over", "rdmaio/redial.go", "			c.pause = 0\n", "", ioTests},
-	{"a full batch of completions is all of them", "rdmaio/driver.go", "return events, n == len(c.wcs)", "return events, false", ioTests},
+	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
 	{"a pause between tries has no limit", "rdmaio/redial.go", "min(max(2*c.pause, c.cfg.MinBackoff), c.cfg.MaxBackoff)", "max(2*c.pause, c.cfg.MinBackoff)", ioTests},
 	{"a connection in use is idle", "rdmaio/redial.go", "	if c.users > 0 {\n", "	if c.users < 0 {\n", ioTests},
 	{"a dial that can never succeed is tried again", "rdmaio/redial.go", "(hopeless(c.failed) || ", "(", ioTests},
@@ -52,7 +52,7 @@ var rdmaioMutants = []mutant{
 	{"Calls are sent again over a connection that stands", "rdmaio/retry.go", "if c.Err() == nil || losses < 0 ||", "if losses < 0 ||", ioTests},
 
 	// The driver.
-	{"a refused Send counts as sent", "rdmaio/driver.go", "				r.Err = cmp.Or(r.Err, err) // its answer may be among them\n", "				r.Err = cmp.Or(r.Err, nil)\n", ioTests},
+	{"a refused Send counts as sent", "rdmaio/internal/driver/step.go", "				r.Err = cmp.Or(r.Err, err) // its answer may be among them\n", "				r.Err = cmp.Or(r.Err, nil)\n", driverTests},
 
 	// Memory of Calls, and of those that were cancelled.
 	{"only one Call that waits for memory is let go", "rdmaio/limit.go", "			m.growing = nil\n		}\n		c.grant(q, n)\n", "			m.growing = nil\n		}\n		c.grant(q, n)\n		return\n", ioTests},

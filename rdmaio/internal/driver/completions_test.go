@@ -1,4 +1,4 @@
-package rdmaio
+package driver
 
 import (
 	"slices"
@@ -36,9 +36,12 @@ func TestGather(t *testing.T) {
 		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, 31, 31, 0}, {0, 32, 32, 0}, {32, 8, 32, 8}, {20, 20, 32, 8}, {0, 40, 32, 8},
 	} {
 		var calls []string
-		c := &Conn{sendCQ: &fakeQueue{name: "sends", n: tt.sends, calls: &calls}, cq: &fakeQueue{name: "receives", n: tt.receives, calls: &calls}}
-		events, again := c.gather(nil, true, true)
-		if len(events) != tt.first || again != (tt.first == len(c.wcs)) {
+		d := &Driver{
+			sends: completions{cq: &fakeQueue{name: "sends", n: tt.sends, calls: &calls}},
+			recvs: completions{cq: &fakeQueue{name: "receives", n: tt.receives, calls: &calls}},
+		}
+		events, again := d.gather(nil, true, true)
+		if len(events) != tt.first || again != (tt.first == len(d.wcs)) {
 			t.Errorf("%d and %d completions: %d taken, again %t", tt.sends, tt.receives, len(events), again)
 		}
 		for _, q := range []string{"sends", "receives"} {
@@ -50,7 +53,7 @@ func TestGather(t *testing.T) {
 		if !again {
 			continue
 		}
-		if events, again = c.gather([]engine.Event{}, false, false); len(events) != tt.second || again {
+		if events, again = d.gather([]engine.Event{}, false, false); len(events) != tt.second || again {
 			t.Errorf("%d and %d completions: %d taken the second time, again %t", tt.sends, tt.receives, len(events), again)
 		}
 	}

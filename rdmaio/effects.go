@@ -1,0 +1,98 @@
+package rdmaio
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// owner is a Conn as the owner of its Driver.
+type owner struct{ *Conn }
+
+var _ driver.Owner = owner{}
+
+// Fault logs that the peer broke a rule.
+func (c owner) Fault(fault error) {
+	c.log.Warn("rdmaio: a message broke a rule", "queue_pair", c.qp.Num(), "reason", translate(fault))
+}
+
+// Ending returns the reason for the peer.
+func (c owner) Ending(why error) verbs.DisconnectReason { return reason(translate(why)) }
+
+// Effects carries out the effects of a step that are not the Driver's, in the order that
+// engine.Effects gives.
+func (c owner) Effects(f *engine.Effects) {
+	if f.Fail != nil {
+		why := translate(f.Fail)
+		c.ended(why)
+		c.cancel(why)
+		c.emitDown()
+		c.failWaiting(why)
+		c.dropWaiting()
+	}
+	for _, b := range f.Return {
+		c.freeSendBuffer(b)
+	}
+	for _, r := range f.Assemble {
+		c.queueAssembly(r)
+	}
+	if c.chunks.asks { // more was delivered, maybe
+		c.grantWaiting()
+	}
+	for _, r := range f.Deliver {
+		c.deliver(r)
+	}
+	for _, call := range f.Done {
+		call.Owner.(*slot).done <- struct{}{}
+	}
+	for _, l := range f.Settled {
+		c.dropLeftover(l.(*leftover))
+	}
+	for _, r := range f.Release {
+		c.release(r)
+	}
+	if f.WantBuffers > 0 {
+		c.growSendBuffers(f.WantBuffers)
+	}
+}
+
+// PeerFaults emits the event of that name.
+func (c owner) PeerFaults(more driver.Faults) {
+	if c.set.Events == nil {
+		return
+	}
+	c.emit(&PeerFaults{
+		Conn:            c.Conn,
+		DroppedMessages: more.DroppedMessages,
+		CallsOverCredit: more.CallsOverCredit,
+		FaultyMessages:  more.FaultyMessages,
+		ZeroGrants:      more.ZeroGrants,
+		OverGrants:      more.OverGrants,
+	})
+}
+
+// reason returns what the peer is given for the end of a connection: whether it was at fault.
+func reason(why error) verbs.DisconnectReason {
+	var fault *Fault
+	switch {
+	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone):
+		return verbs.ReasonTime
+	case errors.Is(why, ErrTooManyErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
+		return verbs.ReasonRule
+	}
+	return verbs.ReasonDone
+}
+
+// ended logs why a connection is gone. Orderly closes are logged at Debug; for transport failures
+// the provider's log has the details.
+func (c *Conn) ended(why error) {
+	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
+		if errors.Is(why, ours) {
+			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
+			return
+		}
+	}
+	c.set.Logger.Debug("rdmaio: connection ended", "queue_pair", c.qp.Num(), "reason", why)
+}

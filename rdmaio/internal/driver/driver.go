@@ -1,0 +1,125 @@
+package driver
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Driver runs the engine of a connection. All methods are safe for concurrent use, except where
+// they say otherwise.
+type Driver struct {
+	owner Owner
+	qp    verbs.QueuePair
+	recvs completions // of Receives
+	sends completions // of the send queue
+	start time.Time   // zero of the engine's clock
+
+	mu      sync.Mutex
+	idle    sync.Cond // running became false
+	queue   []engine.Event
+	spare   []engine.Event // the last batch, empty again: the next queue
+	look    bool           // completions may be waiting
+	running bool
+	stopped bool
+	stats   engine.Stats
+
+	// Requests.
+	busy        int          // begun and not ended; the runner's, or guarded by mu without one
+	unanswered  atomic.Int64 // begun and not answered
+	begun       atomic.Bool  // there was one
+	draining    atomic.Bool  // no more are begun
+	drainReason error        // for EventDrain
+	drainPosted bool         // EventDrain was posted, or is about to be
+
+	// The runner's.
+	engine Engine
+	wcs    [32]verbs.WC
+	events []engine.Event
+	await  bool // Effects.Await: completions of the send queue are awaited
+	timer  *time.Timer
+	timing atomic.Bool   // the timer is running
+	due    time.Duration // the time to which it is set, on the engine's clock
+}
+
+// New creates the completion queues and the queue pair of a connection, with the given numbers of
+// entries in the receive queue and the send queue. Events wait until Start.
+func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends int) (_ *Driver, err error) {
+	d := &Driver{owner: owner, start: time.Now()}
+	d.idle.L = &d.mu
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if d.recvs.cq, err = dev.CreateCQ(recvs, func() { d.arrived(&d.recvs) }); err != nil {
+		return nil, err
+	}
+	if d.sends.cq, err = dev.CreateCQ(sends, func() { d.arrived(&d.sends) }); err != nil {
+		return nil, err
+	}
+	d.qp, err = pd.CreateQP(verbs.QPConfig{
+		SendCQ: d.sends.cq, RecvCQ: d.recvs.cq, MaxSendWR: sends, MaxRecvWR: recvs,
+		MaxSendSGE: 1, MaxRecvSGE: 1, Notify: d.lost,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// QP returns the queue pair.
+func (d *Driver) QP() verbs.QueuePair { return d.qp }
+
+// Start begins to run the engine, with EventStart. It is called once.
+func (d *Driver) Start(e Engine) {
+	d.mu.Lock()
+	d.engine = e
+	d.look = true // arms the completion queue
+	d.mu.Unlock()
+	d.Post(engine.Event{Kind: engine.EventStart})
+}
+
+// Stats returns the counts of the engine when its queue of events was last empty.
+func (d *Driver) Stats() engine.Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+// Delivered returns the number of bytes that the peer has delivered. Only the Owner may call it,
+// from Effects.
+func (d *Driver) Delivered() uint64 { return d.engine.Delivered() }
+
+// Stop prevents further runs of the engine, which must have ended. It waits until the runner has
+// left and all Requests have ended.
+func (d *Driver) Stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.running || d.busy > 0 {
+		d.idle.Wait()
+	}
+	d.stopped = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+}
+
+// Close closes the queue pair and the completion queues. A Driver that was started must be stopped
+// before.
+func (d *Driver) Close() error {
+	var errs []error
+	if d.qp != nil {
+		errs = append(errs, d.qp.Close())
+	}
+	for _, cq := range []verbs.CompletionQueue{d.sends.cq, d.recvs.cq} {
+		if cq != nil {
+			errs = append(errs, cq.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,57 @@
+package driver
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Engine is the state machine that a Driver runs: an *engine.Engine.
+type Engine interface {
+	Step(now time.Duration, events []engine.Event) *engine.Effects
+	Stats() engine.Stats
+	Delivered() uint64
+}
+
+// Owner is the connection that a Driver works for. The runner calls Fault, Ending and Effects in
+// this order, each only if the step has such an effect, except that Effects is called for every
+// step. No lock is held during a call, and each method may post events.
+type Owner interface {
+	// Fault is called for Effects.Fault.
+	Fault(fault error)
+
+	// Ending is called for Effects.Fail, before the queue pair is disconnected. It returns the
+	// reason to report to the peer.
+	Ending(why error) verbs.DisconnectReason
+
+	// Effects carries out the effects of a step from Fail to WantBuffers, in the order of the
+	// fields, Fault excepted. If Fail is set, the queue pair is disconnected already, and no memory
+	// is accessed through it any more.
+	Effects(f *engine.Effects)
+
+	// PeerFaults is called when the peer's faults have increased, with the increase. It may be
+	// called while another goroutine runs the engine.
+	PeerFaults(more Faults)
+}
+
+// Faults counts the faults of the peer, as engine.Stats does.
+type Faults struct {
+	DroppedMessages, CallsOverCredit, FaultyMessages, ZeroGrants, OverGrants uint64
+}
+
+// faultsOf returns the faults in s.
+func faultsOf(s *engine.Stats) Faults {
+	return Faults{s.DroppedMessages, s.CallsOverCredit, s.FaultyMessages, s.ZeroGrants, s.OverGrants}
+}
+
+// since returns the faults in f that are not in before.
+func (f Faults) since(before Faults) Faults {
+	return Faults{
+		DroppedMessages: f.DroppedMessages - before.DroppedMessages,
+		CallsOverCredit: f.CallsOverCredit - before.CallsOverCredit,
+		FaultyMessages:  f.FaultyMessages - before.FaultyMessages,
+		ZeroGrants:      f.ZeroGrants - before.ZeroGrants,
+		OverGrants:      f.OverGrants - before.OverGrants,
+	}
+}

@@ -1,0 +1,109 @@
+package driver
+
+import (
+	"runtime"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
+
+// rounds is the number of times that a runner looks for more events before it hands over, so that a
+// caller is not delayed without bound.
+const rounds = 64
+
+// Post brings an event to the engine. It has no effect after Stop.
+func (d *Driver) Post(ev engine.Event) {
+	d.mu.Lock()
+	if d.stopped {
+		d.mu.Unlock()
+		return
+	}
+	d.queue = append(d.queue, ev)
+	d.run()
+}
+
+// PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
+// that one post, and one write, takes all their events. A runner takes the event along meanwhile.
+// So only this goroutine waits to be scheduled again, and no other waits for it.
+func (d *Driver) PostTogether(ev engine.Event) {
+	d.mu.Lock()
+	if d.stopped {
+		d.mu.Unlock()
+		return
+	}
+	d.queue = append(d.queue, ev)
+	if !d.running {
+		d.mu.Unlock()
+		runtime.Gosched()
+		d.mu.Lock()
+	}
+	if len(d.queue) == 0 {
+		d.mu.Unlock()
+		return
+	}
+	d.run()
+}
+
+// run serves events until there are none, unless another goroutine is the runner. It is called with
+// mu locked, and returns with it unlocked.
+func (d *Driver) run() {
+	if d.running || d.engine == nil {
+		d.mu.Unlock()
+		return
+	}
+	d.running = true
+	if d.serve(rounds) {
+		// Under constant load a new goroutine continues, and ends when the queue is empty. running
+		// remains true until then, and Stop waits for that.
+		go func() {
+			d.mu.Lock()
+			d.serve(-1)
+		}()
+	}
+}
+
+// serve is the runner's loop. It returns false when the queue is empty: there is no runner then. It
+// returns true after the given rounds, and the caller must have it continued. It is called with mu
+// locked, and returns with it unlocked.
+func (d *Driver) serve(rounds int) (more bool) {
+	for ; len(d.queue) > 0 || d.look; rounds-- {
+		if rounds == 0 {
+			d.mu.Unlock()
+			return true
+		}
+		batch, look := d.queue, d.look
+		d.queue, d.spare, d.look = d.spare[:0], nil, false
+		arm, armSends := look && !d.recvs.armed, look && d.await && !d.sends.armed
+		d.recvs.armed, d.sends.armed = d.recvs.armed || arm, d.sends.armed || armSends
+		d.mu.Unlock()
+		events, again := d.events[:0], false
+		if look {
+			events, again = d.gather(events, arm, armSends)
+		}
+		if len(events) == 0 {
+			d.step(batch)
+		} else {
+			events = append(events, batch...)
+			d.step(events)
+			clear(events)
+			d.events = events
+		}
+		clear(batch)
+		d.mu.Lock()
+		d.spare = batch[:0]
+		d.look = d.look || again || d.await && !d.sends.armed
+	}
+	d.running = false
+	before := faultsOf(&d.stats)
+	d.stats = d.engine.Stats()
+	faults := faultsOf(&d.stats)
+	drained := d.drained()
+	d.idle.Broadcast()
+	d.mu.Unlock()
+	if faults != before {
+		d.owner.PeerFaults(faults.since(before))
+	}
+	if drained {
+		d.PostDrain()
+	}
+	return false
+}
