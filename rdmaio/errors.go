@@ -74,36 +74,78 @@ func (e *CallError) Error() string {
 // Unwrap returns the reason.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// PeerErrorCode is the code of an RDMA_ERROR message (RFC 8166 §4.5).
+// PeerErrorCode is the code of an RDMA_ERROR message (RFC 8166 §4.5;
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3).
 type PeerErrorCode uint32
 
-// The codes that RFC 8166 defines. A PeerError can have any other number that the peer sent.
+// The codes that are defined. A PeerError can have any other number that the peer sent. Version 1
+// has the first two.
 const (
-	PeerErrVers  PeerErrorCode = 1 // ERR_VERS: the peer does not support the version
-	PeerErrChunk PeerErrorCode = 2 // ERR_CHUNK: it cannot use the chunks, or its reply does not fit
+	PeerErrVers          PeerErrorCode = 1  // the peer does not support the version
+	PeerErrChunk         PeerErrorCode = 2  // it cannot use the header, or a reply (version 1)
+	PeerErrHeaderType    PeerErrorCode = 3  // it does not know the header type
+	PeerErrFlag          PeerErrorCode = 4  // it does not accept the flags
+	PeerErrReadChunks    PeerErrorCode = 5  // more read chunks than it takes
+	PeerErrWriteChunks   PeerErrorCode = 6  // more write chunks than it takes
+	PeerErrSegments      PeerErrorCode = 7  // more segments in a chunk than it takes
+	PeerErrWriteResource PeerErrorCode = 8  // a write chunk is too short for its result
+	PeerErrReplyResource PeerErrorCode = 9  // the reply chunk is too short for the reply
+	PeerErrSystem        PeerErrorCode = 10 // another reason, which does not go away
 )
 
 // PeerError is an RDMA_ERROR message, with which the peer refuses a Call of this side (RFC 8166
 // §4.5). A message of the peer that this side refuses is a Fault.
 type PeerError struct {
+	// Version is the version of the connection.
+	Version uint32
+
 	// Code is the code of the message. It is 0 if the body of the message could not be decoded.
 	Code PeerErrorCode
 
 	// Low and High are the lowest and the highest version that the peer supports, with PeerErrVers.
 	Low, High uint32
+
+	// Max is the number that the peer takes of what there are too many, with PeerErrReadChunks,
+	// PeerErrWriteChunks and PeerErrSegments.
+	Max uint32
+
+	// Index is the number of the write chunk that is too short, from 1, or 0 if the peer does not
+	// say, with PeerErrWriteResource.
+	Index uint32
+
+	// Need is the number of bytes that the chunk must have, with PeerErrWriteResource and
+	// PeerErrReplyResource.
+	Need uint32
+}
+
+// peerErrors has the name of each code after the first two, and its meaning.
+var peerErrors = map[PeerErrorCode]string{
+	PeerErrHeaderType:    "INVAL_HTYPE: it does not know the header type of the message",
+	PeerErrFlag:          "INVAL_FLAG: it does not accept the flags of the message",
+	PeerErrReadChunks:    "READ_CHUNKS: it takes %[1]d read chunks at most",
+	PeerErrWriteChunks:   "WRITE_CHUNKS: it takes %[1]d write chunks at most",
+	PeerErrSegments:      "SEGMENTS: it takes %[1]d segments in a chunk at most",
+	PeerErrWriteResource: "WRITE_RESOURCE: write chunk %[2]d must have %[3]d bytes (0: it does not say)",
+	PeerErrReplyResource: "REPLY_RESOURCE: the reply chunk must have %[3]d bytes (0: it does not say)",
+	PeerErrSystem:        "SYSTEM: it cannot serve the Call, and this will not change",
 }
 
 // Error returns the name of the code and what it means.
 func (e *PeerError) Error() string {
-	switch e.Code {
-	case PeerErrVers:
-		return fmt.Sprintf("rdmaio: peer answered ERR_VERS: it supports versions %d to %d, the Call has version 1", e.Low, e.High)
-	case PeerErrChunk:
-		return "rdmaio: peer answered ERR_CHUNK: it cannot use the header or chunks of the Call, or its reply does not fit them"
-	case 0:
-		return "rdmaio: peer answered RDMA_ERROR with a body that cannot be decoded"
+	const answered = "rdmaio: peer answered "
+	switch text := peerErrors[e.Code]; {
+	case e.Code == PeerErrVers:
+		return fmt.Sprintf(answered+"ERR_VERS: it supports versions %d to %d, the Call has version %d", e.Low, e.High, e.Version)
+	case e.Code == PeerErrChunk && e.Version > 1:
+		return answered + "BAD_XDR: it cannot decode the header of the message"
+	case e.Code == PeerErrChunk:
+		return answered + "ERR_CHUNK: it cannot use the header or chunks of the Call, or its reply does not fit them"
+	case e.Code == 0:
+		return answered + "RDMA_ERROR with a body that cannot be decoded"
+	case text != "" && e.Version > 1:
+		return answered + fmt.Sprintf(text+"%[4]s", e.Max, e.Index, e.Need, "")
 	}
-	return fmt.Sprintf("rdmaio: peer answered RDMA_ERROR with code %d, which RFC 8166 §4.5 does not define", e.Code)
+	return fmt.Sprintf(answered+"RDMA_ERROR with code %d, which version %d does not define", e.Code, e.Version)
 }
 
 // SizeError reports that a message or a part of it does not fit where it has to go.

@@ -118,7 +118,7 @@ func (r *Request) Reply(m Message, done func(error)) {
 	if err := r.plan(&m); err != nil {
 		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
 		r.failed = err
-		r.req.Answer.Refuse = header.ErrChunk
+		r.req.Answer.Refuse = header.Error{Code: header.ErrChunk}
 	}
 	r.conn.driver.PostReply(r.req)
 }

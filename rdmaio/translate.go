@@ -15,7 +15,8 @@ func translate(err error) error {
 	case *header.Fault:
 		return &Fault{Code: FaultCode(e.Code), Where: e.Where, Index: e.Index, Found: e.Found, Want: e.Want, Err: e.Err}
 	case *engine.PeerError:
-		return &PeerError{Code: PeerErrorCode(e.Code), Low: e.Low, High: e.High}
+		b := &e.Body
+		return &PeerError{Version: e.Version, Code: PeerErrorCode(b.Code), Low: b.Low, High: b.High, Max: b.Max, Index: b.Index, Need: b.Need}
 	case *engine.SizeError:
 		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller meanwhile: send it again"}
 	case *engine.Error:

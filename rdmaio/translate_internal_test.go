@@ -31,7 +31,7 @@ func TestTranslate(t *testing.T) {
 		{&engine.Error{Reason: engine.ErrInternal, Detail: "chain 7"}, engine.ErrInternal, "rdmaio: bug of this package or of the provider: engine: internal error: chain 7"},
 		{verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected.Error()},
 		{&header.Fault{Code: header.FaultXDR, Err: io.EOF}, io.EOF, "EOF"},
-		{&engine.PeerError{Code: header.ErrVers, Low: 2, High: 3}, nil, "versions 2 to 3"},
+		{&engine.PeerError{Body: header.Error{Code: header.ErrVers, Low: 2, High: 3}}, nil, "versions 2 to 3"},
 		{&engine.SizeError{Need: 7, Limit: 6}, nil, "7 bytes, limit is 6"},
 	}
 	for _, tt := range tests {
@@ -48,7 +48,7 @@ func TestTranslate(t *testing.T) {
 	if err := translate(&header.Fault{Code: header.FaultAddress, Found: 7}); !errors.As(err, &fault) || fault.Code != FaultAddress || fault.Found != 7 {
 		t.Errorf("a fault becomes %#v", err)
 	}
-	if err := translate(&engine.PeerError{Code: header.ErrChunk}); !errors.As(err, &peer) || peer.Code != PeerErrChunk {
+	if err := translate(&engine.PeerError{Body: header.Error{Code: header.ErrChunk}}); !errors.As(err, &peer) || peer.Code != PeerErrChunk {
 		t.Errorf("an RDMA_ERROR becomes %#v", err)
 	}
 	if err := translate(&engine.SizeError{Need: 7}); !errors.As(err, &size) || size.Need != 7 {

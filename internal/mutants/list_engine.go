@@ -12,13 +12,13 @@ var engineMutants = []mutant{
 	{"a grant may be 0", creditFile, "return max(1, min(want, r.limit", "return max(0, min(want, r.limit", creditTests},
 	{"Calls beyond the grant are taken", creditFile, "	if r.busy >= r.limit {\n		return false\n	}\n	r.busy++", "	r.busy++", creditTests},
 	{"an answered Call stays busy", creditFile, "	if r.busy > 0 {\n		r.busy--\n	}", "", creditTests},
-	{"a dropped Call stays busy", answerFile, "		rs.postRecv(r.recv)\n		rs.grants.Answered()\n", "		rs.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
-	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if p.state == callWaiting {", "	p.call = nil\n	if p.state != callWaiting {\n		rq.credit.Ended()\n	}\n	if p.state == callWaiting {", engineTests},
-	{"an ERROR gives no credit back", requesterFile, "	rq.credit.Ended()\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", "	if m.Kind != header.KindError {\n		rq.credit.Ended()\n	}\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", engineTests},
-	{"a NOMSG of unclear direction grants", requesterFile, "		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:", "		m.Kind == header.KindNomsg:", engineTests},
+	{"a dropped Call stays busy", answerFile, "		rs.postRecv(r.recv)\n		rs.account.Answered()\n", "		rs.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
+	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if p.state == callWaiting {", "	p.call = nil\n	if p.state != callWaiting {\n		rq.account.Ended()\n	}\n	if p.state == callWaiting {", engineTests},
+	{"an ERROR gives no credit back", requesterFile, "	rq.account.Ended()\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", "	if m.Kind != header.KindError {\n		rq.account.Ended()\n	}\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", engineTests},
+	{"a NOMSG of unclear direction grants", "rdmaio/internal/v1/account.go", "		return m.HasReply && a.end.Calls.Outstanding(m.XID)\n", "		return true\n", engineTests},
 
-	{"a Reply gives two credits back", requesterFile, "	rq.credit.Ended()\n	if m.Kind == header.KindError {\n", "	rq.credit.Ended()\n	rq.credit.Ended()\n	if m.Kind == header.KindError {\n", engineTests},
-	{"a whole Reply by read chunk grants nothing", requesterFile, "		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && rq.self.LongReplies,\n", "", engineTests},
+	{"a Reply gives two credits back", requesterFile, "	rq.account.Ended()\n	if m.Kind == header.KindError {\n", "	rq.account.Ended()\n	rq.account.Ended()\n	if m.Kind == header.KindError {\n", engineTests},
+	{"a whole Reply by read chunk grants nothing", "rdmaio/internal/v1/account.go", "			return a.end.LongReplies && a.end.Calls.Outstanding(m.XID)\n", "			return false\n", engineTests},
 
 	// Matching.
 	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/v1/classify.go", "	case header.KindMsg:\n", "	case header.KindMsg:\n		if end.Calls.Outstanding(m.XID) {\n			return protocol.Answer\n		}\n", engineTests},
@@ -47,10 +47,10 @@ var engineMutants = []mutant{
 
 	// Both directions, and the draft's legacy.
 	{"one direction overtakes the other", pumpFile, ".ticket < (*rs.answers.at(0)).ticket", ".ticket > (*rs.answers.at(0)).ticket", engineTests},
-	{"keys of reverse Calls are ended", responderFile, "if rs.terms.RemoteInvalidate && !reverse {", "if rs.terms.RemoteInvalidate {", engineTests},
+	{"keys of reverse Calls are ended", responderFile, "if !reverse { // keys", "{ // keys", engineTests},
 	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
 	{"memory is given back before RDMA_DONE", responderFile, "		rs.to(r, awaitingDone)\n", "		rs.release(r)\n", engineTests},
-	{"RDMA_DONE keeps its credit", responderFile, "		rs.requester.credit.Ended()\n		rs.release(r)\n", "		rs.release(r)\n", engineTests},
+	{"RDMA_DONE keeps its credit", responderFile, "		rs.account.Ended()\n		rs.release(r)\n", "		rs.release(r)\n", engineTests},
 	{"a missing RDMA_DONE has no time limit", responderFile, "rs.awaitingDone[0].deadline <= rs.now", "rs.awaitingDone[0].deadline < 0", engineTests},
 	{"no Reply is held back for RDMA_DONE", legacyFile, "len(rs.awaitingDone)+rs.deferredQueued() < rs.doneReceives()", "len(rs.awaitingDone)+rs.deferredQueued() >= 0", engineTests},
 	{"padding is not reported", legacyFile, "	r.Padding = Padding{p.Align, p.Threshold, start}\n", "	_ = start\n", engineTests},

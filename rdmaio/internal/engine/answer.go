@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -18,12 +19,12 @@ func (rs *responder) answer(r *Request) {
 	switch {
 	case r.Answer.Drop:
 		rs.postRecv(r.recv)
-		rs.grants.Answered()
+		rs.account.Answered()
 		rs.stats.DroppedMessages++
 		rs.release(r)
 		return
-	case r.Answer.Refuse != 0:
-		rs.refuse(r, r.Answer.Refuse)
+	case r.Answer.Refuse.Code != 0:
+		rs.refuse(r, rs.version.Error(r.Answer.Refuse))
 		return
 	}
 	if len(r.Answer.Reads) > 0 {
@@ -69,7 +70,7 @@ func (rs *responder) fill(r *Request, c []header.Segment, sge verbs.SGE) {
 }
 
 // refuse answers with RDMA_ERROR, unless that happens too often (A19).
-func (rs *responder) refuse(r *Request, code header.ErrorCode) {
+func (rs *responder) refuse(r *Request, e header.Error) {
 	if rs.now-rs.refusals.since >= time.Second {
 		rs.refusals.since, rs.refusals.n = rs.now, 0
 	}
@@ -80,7 +81,7 @@ func (rs *responder) refuse(r *Request, code header.ErrorCode) {
 		return
 	}
 	r.hdr.Kind = header.KindError
-	r.hdr.Err = header.Error{Code: code, Low: rs.version.Number(), High: rs.version.Number()}
+	r.hdr.Err = e
 	r.Answer.Payload = r.Answer.Payload[:0]
 	r.transfers = r.transfers[:0]
 	r.Answer.Reads = r.Answer.Reads[:0]
@@ -122,18 +123,16 @@ func (rs *responder) send(r *Request) {
 	rs.postRecv(r.recv)
 	r.recv = none
 	want := r.hdr.Credit
-	rs.grants.Answered()
+	rs.account.Answered()
 	m := &r.hdr
 	if m.Kind != header.KindError {
 		// RFC 8167 §5.2; R274. An ERROR has the Call's, whatever that was (R116).
 		m.Vers = rs.version.Number()
 	}
-	m.Credit = rs.grants.Grant(want) // RFC 8166 §4.2.3: in an ERROR, too; R34
-	rs.flow.Granted = int(m.Credit)
 	buf, n, err := rs.sends.message(m, r.Answer.Payload)
 	if err != nil && m.Kind != header.KindError {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
-		m.Kind, m.Err, r.transfers = header.KindError, header.Error{Code: header.ErrChunk}, r.transfers[:0]
+		m.Kind, m.Err, r.transfers = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem}), r.transfers[:0]
 		r.Err = err
 		m.Reads = m.Reads[:0]
 		rs.releaseDeferred() // it takes no RDMA_DONE any more
@@ -144,11 +143,14 @@ func (rs *responder) send(r *Request) {
 		rs.lose(r)
 		return
 	}
+	class := protocol.ClassAnswer
 	if m.Kind == header.KindError {
+		class = protocol.ClassError
 		rs.stats.ErrorMessages++
 	} else {
 		rs.flow.Replies++
 	}
+	rs.sends.grant(buf, class, want)
 	rs.stats.Sent++
 	rs.posted(r)
 	waits := r

@@ -18,7 +18,7 @@ func (rs *responder) assemble(r *Request, err error) {
 		return
 	case err != nil: // R125: the peer gets an error
 		r.Refused = err
-		rs.refuse(r, header.ErrChunk)
+		rs.refuse(r, rs.version.Error(header.Error{Code: header.ErrSystem}))
 		return
 	}
 	r.reads = 0
@@ -58,7 +58,7 @@ func (rs *responder) unreadable(r *Request, f *header.Fault) {
 	}
 	rs.fault(f)
 	r.Refused = f
-	rs.refuse(r, header.ErrChunk)
+	rs.refuse(r, rs.version.Refusal(f))
 }
 
 // assemblyEnd returns the number of bytes of the message that fit into Assembly.
@@ -160,7 +160,7 @@ func (rs *responder) complete(r *Request) {
 	if f := head(r.Message, r.XID, header.Call); f != nil {
 		rs.fault(f)
 		r.Refused = f
-		rs.refuse(r, header.ErrChunk)
+		rs.refuse(r, rs.version.Refusal(f))
 		return
 	}
 	rs.to(r, delivered) // RFC 8166 §3.4.5.1: all Reads are over, none follows the Reply; R72, R73

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -39,14 +38,15 @@ func New(cfg Config) *Engine {
 	e.sends = sendQueue{shared: s, buffers: newSendBuffers(s.cfg.Send)}
 	e.requester = requester{
 		shared: s, sends: &e.sends, flow: ours,
-		credit: credit.NewRequester(cfg.Calls), table: make(calls),
+		table: make(calls),
 	}
 	e.responder = responder{
 		shared: s, sends: &e.sends, requester: &e.requester, flow: theirs,
-		grants: credit.NewResponder(cfg.Serves, len(cfg.Recv)-cfg.Serves), next: &Request{recv: none},
+		next: &Request{recv: none},
 	}
-	s.recvs, s.onEnd = &e.responder.grants, e.abandon
+	s.onEnd = e.abandon
 	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: e.requester.table}
+	s.account = s.version.Account(protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves, Receives: len(cfg.Recv)})
 	for i := range cfg.Recv {
 		s.recvSGL[i] = cfg.Recv[i].sge(len(cfg.Recv[i].Bytes))
 	}
@@ -77,12 +77,13 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 // Stats returns the counts.
 func (e *Engine) Stats() Stats {
 	rq, rs := &e.requester, &e.responder
-	rq.flow.InFlight, rs.flow.InFlight = rq.credit.InFlight(), rs.grants.Busy()
+	n := e.account.Counts()
+	rq.flow.InFlight, rs.flow.InFlight, rs.flow.Granted = n.Calls, n.Busy, n.Given
 	if e.cfg.Calls > 0 {
-		rq.flow.Granted = rq.credit.Granted()
+		rq.flow.Granted = n.Granted
 	}
 	s := e.stats
-	s.ZeroGrants, s.OverGrants = rq.credit.ZeroGrants(), rq.credit.OverGrants()
+	s.ZeroGrants, s.OverGrants = n.ZeroGrants, n.OverGrants
 	s.SendQueueFilled = e.sends.filled
 	s.Waiting = rq.waiting.len() + rs.answers.len() + rs.pulls.len() + rs.deferred.len()
 	s.DoneMessagesDue = len(rs.awaitingDone)

@@ -45,13 +45,13 @@ func (e *Error) Unwrap() error { return e.Reason }
 
 // PeerError is an RDMA_ERROR that answers a Call (RFC 8166 §4.5).
 type PeerError struct {
-	Code      header.ErrorCode // 0: it could not be decoded
-	Low, High uint32           // with ErrVers, the versions that the peer supports
+	Version uint32 // of the connection
+	Body    header.Error
 }
 
 // Error returns the code.
 func (e *PeerError) Error() string {
-	return fmt.Sprintf("engine: peer answered RDMA_ERROR with code %d (versions %d to %d)", e.Code, e.Low, e.High)
+	return fmt.Sprintf("engine: peer answered RDMA_ERROR with code %d (versions %d to %d)", e.Body.Code, e.Body.Low, e.Body.High)
 }
 
 // SizeError reports that a message does not fit the send buffer that the terms allow.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -97,13 +98,14 @@ func (rs *responder) replyRead(r *Request, err error) {
 // sendDone posts the RDMA_DONE of a Reply.
 func (rs *responder) sendDone(r *Request) {
 	m := &rs.sends.out
-	m.XID, m.Vers, m.Credit, m.Kind = r.XID, rs.version.Number(), rs.requester.credit.Want(), header.KindDone
+	m.XID, m.Vers, m.Kind = r.XID, rs.version.Number(), header.KindDone
 	buf, n, err := rs.sends.message(m, nil)
 	if err != nil {
 		rs.end(err)
 		rs.lose(r)
 		return
 	}
+	rs.sends.grant(buf, protocol.ClassOther, 0)
 	rs.stats.Sent++
 	rs.stats.DoneMessages++
 	rs.to(r, doneSent)

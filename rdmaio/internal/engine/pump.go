@@ -33,5 +33,5 @@ func (e *Engine) pump() {
 // wantBuffers asks for a send buffer for each message that has a credit, if it needs one.
 func (e *Engine) wantBuffers() {
 	rq := &e.requester
-	e.sends.wantBuffers(e.responder.answers.len() + min(rq.waiting.len(), rq.credit.Granted()-rq.credit.InFlight()))
+	e.sends.wantBuffers(e.responder.answers.len() + min(rq.waiting.len(), e.account.Counts().Free))
 }

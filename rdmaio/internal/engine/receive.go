@@ -12,7 +12,6 @@ import (
 func (e *Engine) received(wc *verbs.WC) {
 	e.stats.Received++
 	e.stats.PostedRecvs--
-	e.recvs.Taken()
 	if wc.WRID >= uint64(len(e.cfg.Recv)) || int(wc.ByteLen) > len(e.cfg.Recv[wc.WRID].Bytes) {
 		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 		return
@@ -30,6 +29,11 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.fault(f)
 	}
 	purpose := e.version.Classify(&r.hdr, f, &e.self)
+	if over := e.account.Received(&r.hdr, f, purpose); over != nil {
+		e.fault(over)
+		e.end(over)
+		return
+	}
 	switch {
 	case key == 0:
 	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none

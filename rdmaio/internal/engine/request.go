@@ -201,8 +201,8 @@ func (rs *responder) release(r *Request) {
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Effects.Release.
 type Answer struct {
-	// Refuse sends RDMA_ERROR with this code instead of a reply.
-	Refuse header.ErrorCode
+	// Refuse, if its Code is not 0, sends RDMA_ERROR instead of a reply.
+	Refuse header.Error
 	// Drop sends nothing: for the peer the Call stays unanswered, and its credit in use.
 	Drop bool
 

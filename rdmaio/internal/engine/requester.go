@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -17,14 +17,13 @@ type requester struct {
 	sends *sendQueue
 	flow  *Flow // counts of our Calls; the role decides which are forward
 
-	credit  credit.Requester
 	table   calls           // not ended, by XID
 	waiting queue[*pending] // for a credit
 	idle    []*pending
 }
 
 // ready reports whether a Call waits and has a credit.
-func (rq *requester) ready() bool { return rq.waiting.len() > 0 && rq.credit.Free() }
+func (rq *requester) ready() bool { return rq.waiting.len() > 0 && rq.account.Free(protocol.ClassCall) }
 
 // call takes a Call: it goes out when it has a credit.
 func (rq *requester) call(c *Call) {
@@ -55,7 +54,7 @@ func (rq *requester) sendCall(p *pending) {
 	c := p.call
 	m := &rq.sends.out
 	// RFC 8166 §4.2.3: every message has a credit value (R34). RFC 8167 §5.1: reverse too (R273).
-	m.XID, m.Vers, m.Credit, m.Kind = c.XID, rq.version.Number(), rq.credit.Want(), header.KindMsg
+	m.XID, m.Vers, m.Kind = c.XID, rq.version.Number(), header.KindMsg
 	if c.Long {
 		m.Kind = header.KindNomsg
 	}
@@ -72,7 +71,7 @@ func (rq *requester) sendCall(p *pending) {
 	if c.Waited = rq.now - p.at; c.Waited > 0 {
 		rq.stats.DelayedCalls++
 	}
-	rq.credit.Sent()
+	rq.sends.grant(buf, protocol.ClassCall, 0)
 	rq.flow.Calls++
 	rq.stats.Sent++
 	id := rq.sends.begin(1, buf, nil)
@@ -106,7 +105,6 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 // it is a Reply with read chunks, response returns the Call, which has not ended; otherwise nil.
 func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending {
 	m := &r.hdr
-	_, typ, typed := header.RPC(m.Payload)
 	p := rq.table[m.XID]
 	known := p.outstanding()
 	if key != 0 {
@@ -115,14 +113,6 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 			return nil
 		}
 		rq.stats.RemoteInvalidations++
-	}
-	// R267, T17: the credit value is a grant only if this surely is an answer.
-	switch {
-	case f != nil:
-	case m.Kind == header.KindError, m.Kind == header.KindMsg && typed && typ == header.Reply,
-		m.Kind == header.KindNomsg && known && len(m.Reads) > 0 && rq.self.LongReplies,
-		m.Kind == header.KindNomsg && known && m.HasReply && len(m.Reads) == 0:
-		rq.credit.Grant(m.Credit)
 	}
 	if !known { // R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++
@@ -133,7 +123,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	}
 	c := p.call
 	rq.drop(p)
-	rq.credit.Ended()
+	rq.account.Ended()
 	if m.Kind == header.KindError {
 		rq.stats.ErrorMessages++
 	} else {
@@ -147,7 +137,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	case f != nil: // R123: no answer to it, but its RPC ends
 		rq.done(c, f)
 	case m.Kind == header.KindError: // R119 to R121
-		rq.done(c, &PeerError{Code: m.Err.Code, Low: m.Err.Low, High: m.Err.High})
+		rq.done(c, &PeerError{rq.version.Number(), m.Err})
 	default:
 		if len(m.Reads) > 0 { // R326, T70
 			f = &header.Fault{Code: header.FaultReads, Found: uint64(len(m.Reads))}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
@@ -27,6 +28,7 @@ func (rq *requester) send() { rq.sendCall(rq.waiting.pop()) }
 func (rq *requester) respond(kind header.Kind, reads int) *pending {
 	r := &Request{hdr: header.Message{XID: 1, Kind: kind, Credit: 4, Payload: []byte{0, 0, 0, 1, 0, 0, 0, 1}}}
 	r.hdr.Reads = make([]header.ReadSegment, reads)
+	rq.account.Received(&r.hdr, nil, protocol.Answer)
 	return rq.response(r, nil, 0)
 }
 
@@ -71,7 +73,7 @@ func TestCallStates(t *testing.T) {
 		rq, c := newRequester(4, false), &Call{XID: 1, Payload: [][]byte{make([]byte, 64)}}
 		for _, s := range steps {
 			s.do(rq, c)
-			got := after{"", rq.credit.InFlight(), len(rq.eff.Done), len(rq.eff.Settled)}
+			got := after{"", rq.account.Counts().Calls, len(rq.eff.Done), len(rq.eff.Settled)}
 			if p := rq.table[1]; p != nil {
 				got.State = p.state.String()
 			}
@@ -90,8 +92,8 @@ func TestReplyToBeRead(t *testing.T) {
 	rq.call(&Call{XID: 1})
 	rq.send()
 	p := rq.table[1]
-	if got := rq.respond(header.KindMsg, 1); got != p || p.state != callSent || rq.credit.InFlight() != 1 {
-		t.Fatalf("returns the Call: %v, in state %v, %d credits in use", got == p, p.state, rq.credit.InFlight())
+	if got := rq.respond(header.KindMsg, 1); got != p || p.state != callSent || rq.account.Counts().Calls != 1 {
+		t.Fatalf("returns the Call: %v, in state %v, %d credits in use", got == p, p.state, rq.account.Counts().Calls)
 	}
 	rq.toCall(p, callReading)
 	if got := rq.respond(header.KindMsg, 0); got != nil || len(rq.eff.Done) > 0 || rq.stats.DroppedMessages != 1 {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
@@ -19,7 +18,6 @@ type responder struct {
 	requester *requester // of the Calls that Replies with read chunks answer
 	flow      *Flow      // counts of the peer's Calls; the role decides which are forward
 
-	grants   credit.Responder
 	copied   []*Request      // sent in this Step, by messages that have copies of their answers
 	answers  queue[*Request] // readQueued, queued and doneQueued
 	pulls    queue[*Request] // readDeferred
@@ -37,7 +35,7 @@ type responder struct {
 
 // request deals with a Call in Receive i, decoded into rs.next.
 func (rs *responder) request(r *Request, i int, f *header.Fault) {
-	if !rs.grants.Accept() { // R134: what follows may need this Receive more (T119)
+	if !rs.account.Accept() { // R134: what follows may need this Receive more (T119)
 		rs.stats.CallsOverCredit++
 		rs.stats.DroppedMessages++
 		rs.postRecv(i)
@@ -53,12 +51,8 @@ func (rs *responder) request(r *Request, i int, f *header.Fault) {
 		}
 	}
 	if f != nil {
-		code := header.ErrChunk // R117, R118
-		if f.Code == header.FaultVersion {
-			code = header.ErrVers // R114
-		}
 		r.Refused = f
-		rs.refuse(r, code)
+		rs.refuse(r, rs.version.Refusal(f))
 		return
 	}
 	if len(r.plan.Placed) == 0 && r.hdr.Kind == header.KindMsg {
@@ -100,8 +94,8 @@ func (rs *responder) accept(r *Request) *header.Fault {
 	if f := rs.cfg.Limits.Offered(&r.hdr.Lists); f != nil {
 		return f
 	}
-	if rs.terms.RemoteInvalidate && !reverse { // keys of forward Calls only
-		r.key = r.hdr.FirstKey()
+	if !reverse { // keys of forward Calls only
+		r.key = rs.version.InvalidateKey(&r.hdr, rs.terms.RemoteInvalidate)
 	}
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &rs.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
@@ -145,7 +139,7 @@ func (rs *responder) completed(r *Request) {
 	case sentReads:
 		rs.to(r, awaitingDone)
 	case doneSent: // the credit was in use until the peer could know (R106)
-		rs.requester.credit.Ended()
+		rs.account.Ended()
 		rs.release(r)
 	default:
 		rs.release(r)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
@@ -43,7 +44,7 @@ func TestRefusalFlood(t *testing.T) {
 		for i, at := range c.at {
 			rs.now = at
 			r := &Request{XID: uint32(i), recv: none, state: received}
-			rs.refuse(r, header.ErrChunk)
+			rs.refuse(r, header.Error{Code: header.ErrChunk})
 			if !rs.open && ended == none {
 				ended = i
 				if r.state != released || !errors.Is(r.Err, ErrTooManyErrors) || !errors.Is(rs.eff.Fail, ErrTooManyErrors) {
@@ -75,10 +76,10 @@ func TestCompletedChain(t *testing.T) {
 		doneSent:  {released, 1}, // R106
 	} {
 		rs := newResponder(0)
-		rs.requester.credit.Sent()
+		rs.account.Sent(protocol.ClassCall, 0)
 		r := &Request{state: from, recv: none}
 		rs.completed(r)
-		freed := 1 - rs.requester.credit.InFlight()
+		freed := 1 - rs.account.Counts().Calls
 		if r.state != want.to || freed != want.freed || !rs.open {
 			t.Errorf("%v: to state %v, %d credits freed, want %v, %d", from, r.state, freed, want.to, want.freed)
 		}

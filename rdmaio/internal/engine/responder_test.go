@@ -206,7 +206,7 @@ func TestBrokenResponder(t *testing.T) {
 func TestRefuseAnswer(t *testing.T) {
 	b := newBench(t, engine.Responder, 2, 8)
 	b.receive(0, unhex(t, short(0xcafe0001)))
-	b.answer(engine.Answer{Refuse: header.ErrChunk, Payload: [][]byte{make([]byte, 8)}})
+	b.answer(engine.Answer{Refuse: header.Error{Code: header.ErrChunk}, Payload: [][]byte{make([]byte, 8)}})
 	if diff := cmp.Diff(unhex(t, "cafe0001 00000001 00000002 00000004 00000002"), b.sent[0]); diff != "" {
 		t.Error(diff)
 	}

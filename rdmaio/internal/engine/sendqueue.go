@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -99,6 +100,12 @@ func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, 
 	}
 	sq.buffers.take()
 	return buf, n, nil
+}
+
+// grant counts the message in buf, which is about to be sent, and sets its credit value. want is
+// the credit value of the message that it answers.
+func (sq *sendQueue) grant(buf *Buffer, class protocol.Class, want uint32) {
+	header.SetCredit(buf.Bytes, sq.account.Sent(class, want))
 }
 
 // sent handles the completion of a chain, and returns the Request that waited for it, or nil. The

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -25,9 +24,9 @@ type shared struct {
 
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
-	recvSGL []verbs.SGE       // one for each Receive
-	recvs   *credit.Responder // the responder's account, which counts the Receives posted
-	onEnd   func()            // Engine.abandon
+	account protocol.Account
+	recvSGL []verbs.SGE // one for each Receive
+	onEnd   func()      // Engine.abandon
 }
 
 // postRecv posts a Receive, again or for the first time.
@@ -37,7 +36,7 @@ func (s *shared) postRecv(i int) {
 	}
 	s.eff.Recvs = append(s.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: s.recvSGL[i : i+1 : i+1]})
 	s.stats.PostedRecvs++
-	s.recvs.Posted(1)
+	s.account.Posted(1)
 }
 
 // fault counts a message that broke a rule.

@@ -81,7 +81,7 @@ func TestResponderInvalidates(t *testing.T) {
 		{"reply chunk", invalidating, "00000000 00000000 " + replyKey, false, engine.Answer{Long: verbs.SGE{Length: 8}}, "write 8 bytes key 0xcc at 0x3000 none\nsend-invalidate 48 bytes ends key 0xcc"},
 		{"no chunk", invalidating, "00000000 00000000 00000000 ", false, engine.Answer{}, "send 40 bytes"},
 		{"a chunk of no bytes names nothing", invalidating, "00000000 00000001 00000001 000000dd 00000000 00000000 00002000 00000000 00000000 ", false, engine.Answer{}, "send 64 bytes"},
-		{"ERROR instead of a Reply", invalidating, "00000000 " + writeKey + "00000000 ", false, engine.Answer{Refuse: header.ErrChunk}, "send 20 bytes"},
+		{"ERROR instead of a Reply", invalidating, "00000000 " + writeKey + "00000000 ", false, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}, "send 20 bytes"},
 		{"R265: not agreed", header.DefaultTerms(), "00000000 " + writeKey + "00000000 ", false, engine.Answer{}, "send 64 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,6 +24,9 @@ func DecodePrefix(b []byte) (p Prefix, ok bool) {
 	}, true
 }
 
+// SetCredit sets the credit value of the encoded message b (RFC 8166 §4.2.3).
+func SetCredit(b []byte, value uint32) { binary.BigEndian.PutUint32(b[8:], value) }
+
 // MsgType is the second word of an RPC message (RFC 5531 §9).
 type MsgType uint32
 

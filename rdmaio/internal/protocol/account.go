@@ -25,9 +25,9 @@ type Account interface {
 
 	// Free reports whether a message of this class may be sent.
 	Free(c Class) bool
-	// Word counts a message that is about to be sent, and returns its credit value. want is the
+	// Sent counts a message that is about to be sent, and returns its credit value. want is the
 	// credit value of the message that it answers, if it answers one.
-	Word(c Class, want uint32) uint32
+	Sent(c Class, want uint32) uint32
 	// Ended counts a Call of this end that was sent and is no longer in flight.
 	Ended()
 
@@ -58,8 +58,9 @@ const (
 type Counts struct {
 	Calls      int    // our Calls in flight
 	Busy       int    // Calls of the peer that are not answered
-	Granted    int    // the peer's last grant: the Calls, or messages, that may be in flight
-	Free       int    // of these, how many are left
+	Granted    int    // by the peer: the Calls, or messages, that may be in flight
+	Free       int    // of these, how many are left for Calls
+	Given      int    // to the peer, in the same way
 	ZeroGrants uint64 // grants of 0, taken as 1
 	OverGrants uint64 // grants over the requested number, reduced to it
 }

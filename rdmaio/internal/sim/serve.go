@@ -23,7 +23,7 @@ func (e *end) serve(q *engine.Request) {
 	}
 	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
 		w.fail("%s: a Call of %d bytes that was never made", e.name, len(q.Message))
-		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.ErrChunk}) })
+		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}) })
 		return
 	}
 	if len(q.Placed) > 0 && q.AssemblySize == 0 {
@@ -53,7 +53,7 @@ func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
 		return
 	case w.chance(Refuse):
 		p.narrow = true // it ends like an RPC that does not fit
-		end(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.ErrChunk} })
+		end(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}} })
 		return
 	case w.chance(Slow):
 		d += time.Duration(w.rng.IntN(int(2 * chainTimeout)))
@@ -69,7 +69,7 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 		data := p.fill[i]
 		switch room := header.Total(c); {
 		case uint64(len(data)) > room:
-			return engine.Answer{Refuse: header.ErrChunk}
+			return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}
 		case len(data) == 0:
 			a.Data = append(a.Data, verbs.SGE{})
 		default:
@@ -85,7 +85,7 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 		if e.w.draw.mayOfferReadChunks(p) {
 			return e.offerReadChunks(q, p)
 		}
-		return engine.Answer{Refuse: header.ErrChunk}
+		return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}
 	}
 	a.Long = verbs.SGE{MR: &region{bytes: p.want}, Length: len(p.want)}
 	return a

@@ -11,6 +11,7 @@ type account struct {
 	end    *protocol.End
 	calls  credit.Requester
 	serves credit.Responder
+	given  int // the last grant
 }
 
 // Account implements protocol.Version.
@@ -64,14 +65,16 @@ func (a *account) Keeps() bool { return true }
 // Free implements protocol.Account: answers need no credit.
 func (a *account) Free(c protocol.Class) bool { return c != protocol.ClassCall || a.calls.Free() }
 
-// Word implements protocol.Account.
-func (a *account) Word(c protocol.Class, want uint32) uint32 {
+// Sent implements protocol.Account.
+func (a *account) Sent(c protocol.Class, want uint32) uint32 {
 	switch c {
 	case protocol.ClassCall:
 		a.calls.Sent()
 		return a.calls.Want()
 	case protocol.ClassAnswer, protocol.ClassError:
-		return a.serves.Grant(want) // RFC 8166 §4.2.3: in an ERROR, too; R34
+		grant := a.serves.Grant(want) // RFC 8166 §4.2.3: in an ERROR, too; R34
+		a.given = int(grant)
+		return grant
 	}
 	return a.calls.Want()
 }
@@ -89,7 +92,7 @@ func (a *account) Due() bool { return false }
 func (a *account) Counts() protocol.Counts {
 	return protocol.Counts{
 		Calls: a.calls.InFlight(), Busy: a.serves.Busy(),
-		Granted: a.calls.Granted(), Free: a.calls.Granted() - a.calls.InFlight(),
+		Granted: a.calls.Granted(), Free: a.calls.Granted() - a.calls.InFlight(), Given: a.given,
 		ZeroGrants: a.calls.ZeroGrants(), OverGrants: a.calls.OverGrants(),
 	}
 }
