@@ -37,6 +37,11 @@ func TestDraftFaults(t *testing.T) {
 			"undefined-type union rpcrdma2_error switch (rpcrdma2_errcode rdma_err) {",
 			"duplicate-arm-name uint32 rdma_max_chunks;",
 		},
+		"draft-ietf-nfsv4-rpcrdma-version-two-07.txt": {
+			"reversed-typedef typedef rpcrdma2_propid uint32;",
+			"undefined-type union rpcrdma2_hdr_error switch (rpcrdma2_errcode rdma_err) {",
+			"duplicate-arm-name uint32 rdma_max_chunks;",
+		},
 		"draft-dnoveck-nfsv4-rpcrdma-xcharext-01.txt": {
 			"reversed-typedef typedef xcharid uint32;",
 			"reversed-typedef typedef xcharspec xcharval<>;",

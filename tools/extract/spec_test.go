@@ -17,6 +17,7 @@ import (
 const (
 	docV1    = "draft-ietf-nfsv4-rpcrdma-08.txt"
 	docV2    = "draft-ietf-nfsv4-rpcrdma-version-two-00.txt"
+	docV207  = "draft-ietf-nfsv4-rpcrdma-version-two-07.txt"
 	docXchar = "draft-dnoveck-nfsv4-rpcrdma-xcharext-01.txt"
 )
 
@@ -38,7 +39,7 @@ func TestNothingLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{docV1: 0, docV2: 171, docXchar: 109, "rfc8167.txt": 0, "draft-williams-rdmatcp-00.txt": 0}
+	want := map[string]int{docV1: 0, docV2: 171, docV207: 259, docXchar: 109, "rfc8167.txt": 0, "draft-williams-rdmatcp-00.txt": 0}
 	got := map[string]int{}
 	for _, r := range results {
 		if _, ok := want[r.doc.name]; ok {
@@ -89,6 +90,7 @@ func TestDocumentScripts(t *testing.T) {
 		marked            int  // of them still carry the marker
 	}{
 		{"version 2 on its own document", docV2, scriptV2, 171, true, 0},
+		{"draft 07 on its own document", docV207, scriptV2, 259, true, 0},
 		{"version 2 on xchar", docXchar, scriptV2, 109 - 31, false, 0},
 		{"xchar on its own document", docXchar, scriptXchar, 109, false, 109 - 12},
 	}
@@ -127,7 +129,7 @@ func runScript(t *testing.T, script, doc string) []string {
 
 // TestLicence finds the documents' code licence in the files that must carry it.
 func TestLicence(t *testing.T) {
-	for _, name := range []string{"rpcrdma2/common.x", "xchar/xchar.x"} {
+	for _, name := range []string{"rpcrdma2/common.x", "rpcrdma2draft07/common.x", "xchar/xchar.x"} {
 		x := readFile(t, filepath.Join(specDir, "x", name))
 		if !strings.HasPrefix(x, "/*\n") || !strings.Contains(x, "IETF Trust and the persons") || !strings.Contains(x, "Redistributions of source code must retain") {
 			t.Errorf("%s does not begin with the licence of its document", name)
@@ -188,6 +190,10 @@ func TestErrataInForce(t *testing.T) {
 		{"rpcrdma2/common.x", "/* FILE ENDS: common.x; */\n", "RDMA2_MSG"},
 		{"rpcrdma2/baseops.x", "typedef uint32 rpcrdma2_errcode;\n", "rdma_rpc_first_word"},
 		{"rpcrdma2/baseops.x", "uint32 rdma_max_write_chunks;", "rdma_max_chunks"},
+		{"rpcrdma2draft07/common.x", "typedef uint32 rpcrdma2_propid;\n", "typedef rpcrdma2_propid"},
+		{"rpcrdma2draft07/common.x", " */\n\ntypedef unsigned int uint32;\ntypedef unsigned hyper uint64;\n", "const uint32"},
+		{"rpcrdma2draft07/baseops.x", "typedef uint32 rpcrdma2_errcode;\n", "rdma_rpc_first_word"},
+		{"rpcrdma2draft07/baseops.x", "uint32 rdma_max_write_chunks;", "rdma_max_chunks"},
 		{"xchar/xchar.x", "typedef xcharval xcharspec<>;\n", "typedef xcharid"},
 		{"xchar/xchar.x", "typedef uint32 xcharsubset<>;\n", "const uint32"},
 	}
