@@ -83,7 +83,11 @@ func (rs *responder) accept(r *Request) *header.Fault {
 	reverse := rs.cfg.Role == Requester
 	// A reverse Call with chunks is refused with the option off (R124, R277; T118).
 	if l := &r.hdr.Lists; reverse && !rs.cfg.ReverseChunks && (len(l.Reads) > 0 || len(l.Writes) > 0 || l.HasReply) {
-		return &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
+		f := &header.Fault{Code: header.FaultReverse, Found: uint64(l.Size()), Want: header.NoLists}
+		if len(l.Reads) > 0 {
+			f.Where = "read list"
+		}
+		return f
 	}
 	if r.hdr.Kind == header.KindMsg {
 		// complete checks a message that comes by chunk.

@@ -42,6 +42,11 @@ type Version interface {
 	// Account returns the credit account of a new connection.
 	Account(cfg AccountConfig) Account
 
+	// Terms returns the terms in force: before Learn those with a peer that advertised nothing.
+	// heard is set if a message of the peer in this version was received. Before that, the end that
+	// dialed may be limited to messages that a peer of any version can receive.
+	Terms(heard bool) header.Terms
+
 	// Properties returns the set of properties that this end sends first, or nil if the version has
 	// no properties. The slice belongs to the version.
 	Properties() []header.Property

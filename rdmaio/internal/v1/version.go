@@ -56,6 +56,9 @@ func (*Version) InvalidateKey(call *header.Message, agreed bool) uint32 {
 // Continues implements protocol.Version.
 func (*Version) Continues() bool { return false }
 
+// Terms implements protocol.Version. Private data may change the terms; see Agree.
+func (*Version) Terms(bool) header.Terms { return header.DefaultTerms() }
+
 // Properties implements protocol.Version: version 1 has none.
 func (*Version) Properties() []header.Property { return nil }
 

@@ -1,0 +1,218 @@
+package v2
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+)
+
+// The levels of Properties.Reverse (§5.2.5; R218).
+const (
+	ReverseNone    = rpcrdma2.ReverseNone    // no reverse Calls
+	ReverseInline  = rpcrdma2.ReverseInline  // one Send for each Call and Reply, without chunks
+	ReverseGeneral = rpcrdma2.ReverseGeneral // as forward Calls
+)
+
+const (
+	// leastInline is the least inline threshold in bytes (§4.3.2; R41).
+	leastInline = 4096
+	// firstInline is the size in bytes of the longest message that the end that dialed may send
+	// before it has received one, as the peer may support only version 1 (§4.3.3; A6).
+	firstInline = header.LeastInline
+)
+
+// Properties are the transport properties of one end, without host authentication (§5.2).
+type Properties struct {
+	// MaxSend is the size of the longest message that the end sends, in bytes. If zero, the default
+	// is 4096. If less than that, it is 4096.
+	MaxSend uint32
+	// ReceiveSize is the size of the longest message that the end receives, in bytes. If zero, the
+	// default is 4096. If less than that, it is 4096. Receives of this size must be posted before
+	// the property is sent (R215).
+	ReceiveSize uint32
+	// SegmentSize is the size of the longest segment that the end takes, in bytes. If zero, the
+	// default is 1048576.
+	SegmentSize uint32
+	// Segments is the number of segments that the end takes in the header of a Call. If zero, the
+	// default is 16.
+	Segments uint32
+	// Reverse is the support for reverse Calls: ReverseNone, ReverseInline or ReverseGeneral. The
+	// zero value is ReverseNone.
+	Reverse uint32
+}
+
+// DefaultProperties returns the properties of an end that sent none (§5.2, table 1).
+func DefaultProperties() Properties {
+	return Properties{
+		MaxSend: leastInline, ReceiveSize: leastInline,
+		SegmentSize: 1048576, Segments: 16, Reverse: ReverseInline,
+	}
+}
+
+// bounded returns p with values that can be used: none is below the minimum of the protocol, and
+// all fit an int (R229, T104).
+func (p Properties) bounded() Properties {
+	def := DefaultProperties()
+	p.MaxSend = min(max(p.MaxSend, leastInline), math.MaxInt32)
+	p.ReceiveSize = min(max(p.ReceiveSize, leastInline), math.MaxInt32)
+	if p.SegmentSize == 0 {
+		p.SegmentSize = def.SegmentSize
+	}
+	if p.Segments == 0 {
+		p.Segments = def.Segments
+	}
+	p.SegmentSize = min(p.SegmentSize, math.MaxInt32)
+	p.Segments = min(p.Segments, math.MaxInt32)
+	p.Reverse = min(p.Reverse, ReverseGeneral)
+	return p
+}
+
+// field returns the field of a property, or nil if the property has none.
+func (p *Properties) field(id uint32) *uint32 {
+	switch id {
+	case rpcrdma2.PropIDMaxSendSize:
+		return &p.MaxSend
+	case rpcrdma2.PropIDReceiveBufferSize:
+		return &p.ReceiveSize
+	case rpcrdma2.PropIDMaxSegmentSize:
+		return &p.SegmentSize
+	case rpcrdma2.PropIDMaxSegmentCount:
+		return &p.Segments
+	case rpcrdma2.PropIDReverseSupport:
+		return &p.Reverse
+	}
+	return nil
+}
+
+// Properties implements protocol.Version: Config.Own, each property even if it has the default
+// value. The message has 84 bytes: it fits the smallest Receive (R225), and its size is not that of
+// an ERR_VERS of version 1 (A1).
+func (v *Version) Properties() []header.Property {
+	if v.set == nil {
+		for id := uint32(rpcrdma2.PropIDMaxSendSize); id <= rpcrdma2.PropIDReverseSupport; id++ {
+			v.set = append(v.set, header.Property{ID: id, Data: binary.BigEndian.AppendUint32(nil, *v.cfg.Own.field(id))})
+		}
+	}
+	return v.set
+}
+
+// Terms implements protocol.Version.
+//
+// The end that dialed receives the reverse Calls: there the level is Own.Reverse, at the other end
+// the level of the peer. Each Call names the key to invalidate, so remote invalidation needs no
+// agreement.
+func (v *Version) Terms(heard bool) header.Terms {
+	own, peer := &v.cfg.Own, &v.peer
+	t := header.Terms{
+		Send:             int(min(own.MaxSend, peer.ReceiveSize)), // R214, R215
+		Recv:             int(min(own.ReceiveSize, peer.MaxSend)),
+		RemoteInvalidate: true,
+		SegmentSize:      int(peer.SegmentSize), // R216
+		Segments:         int(peer.Segments),    // R217
+		Reverse:          reverse(peer.Reverse),
+	}
+	if v.cfg.Dialed {
+		t.Reverse = reverse(own.Reverse)
+		if !heard { // R42
+			t.Send = firstInline
+		}
+	}
+	return t
+}
+
+// reverse returns a level of Properties.Reverse in the terms of package header.
+func reverse(level uint32) header.Reverse {
+	switch level {
+	case ReverseNone:
+		return header.ReverseNone
+	case ReverseInline:
+		return header.ReverseInline
+	}
+	return header.ReverseGeneral
+}
+
+// Learn implements protocol.Version. It judges the whole set before it applies any of it (A33,
+// T103).
+//
+// A property that is not in the set has its default value. The first set decides: values in later
+// sets are judged but not applied, whether or not they differ (§6.4.4; R224, T105). Only host
+// authentication is taken from every set, as it may need several rounds (A13, R219).
+//
+// It returns FaultTwice if the set has a property of the draft twice (A14, R228), and FaultProperty
+// if a value is not of the type of its property, or is a level of reverse support that the draft
+// does not have. Unknown properties are skipped (R222), and properties may be in any order (R223).
+// Numbers of no use are replaced (R229): sizes of messages below 4096
+// count as 4096, a segment size or number of 0 as the default.
+func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault) {
+	var out protocol.Learned
+	peer := DefaultProperties()
+	seen := 0 // bit i: property i was in the set
+	for i := range set {
+		p := &set[i]
+		if p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID <= rpcrdma2.PropIDHostAuth {
+			if seen&(1<<p.ID) != 0 {
+				return protocol.Learned{}, &header.Fault{Code: header.FaultTwice, Found: uint64(p.ID), Want: 2}
+			}
+			seen |= 1 << p.ID
+		}
+		switch to := peer.field(p.ID); {
+		case p.ID == rpcrdma2.PropIDHostAuth:
+			auth, f := v.hostAuth(p)
+			if f != nil {
+				return protocol.Learned{}, f
+			}
+			out.Auth, out.HasAuth = auth, true
+		case len(p.Data) == 0: // R221: the default
+		case to == nil:
+			if v.cfg.KnownProperty == nil {
+				continue
+			}
+			if err := v.cfg.KnownProperty(p.ID, p.Data); err != nil {
+				return protocol.Learned{}, invalid(p, uint64(len(p.Data)), err)
+			}
+		case len(p.Data) != 4:
+			return protocol.Learned{}, invalid(p, 4, nil)
+		default:
+			*to = binary.BigEndian.Uint32(p.Data)
+			if peer.Reverse > ReverseGeneral {
+				return protocol.Learned{}, invalid(p, 4, nil)
+			}
+		}
+	}
+	if !v.learned {
+		v.peer, v.learned = peer.bounded(), true
+	}
+	out.Terms = v.Terms(true)
+	return out, nil
+}
+
+// hostAuth returns the value of the host authentication property, a slice of its data. Data of zero
+// length are refused: there is no default value that they could stand for (§5.2, table 1).
+func (v *Version) hostAuth(p *header.Property) ([]byte, *header.Fault) {
+	v.dec.Reset(p.Data)
+	var value rpcrdma2.PropHostAuth
+	err := value.DecodeXDR(v.dec)
+	if err == nil {
+		err = v.dec.Done()
+	}
+	if err != nil {
+		want := uint64(rpcrdma2.PropHostAuthMinSize)
+		if len(p.Data) >= 4 {
+			want += (uint64(binary.BigEndian.Uint32(p.Data)) + 3) &^ 3
+		}
+		return nil, invalid(p, want, err)
+	}
+	return value, nil
+}
+
+// invalid returns the fault of a property whose value is invalid (§5.1; R197). want is the number
+// of bytes of a valid one.
+func invalid(p *header.Property, want uint64, err error) *header.Fault {
+	return &header.Fault{
+		Code: header.FaultProperty, Where: "property", Index: int(p.ID),
+		Found: uint64(len(p.Data)), Want: want, Err: err,
+	}
+}

@@ -1,0 +1,116 @@
+package v2
+
+import (
+	"math"
+
+	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Number is the version number in messages (§4.3.3; R139).
+const Number = 2
+
+// prefixSize is the length in bytes of the prefix: the four words of every version, then the flags
+// (§6.3.2; R138).
+const prefixSize = rpcrdma2.HeaderPrefixFixedSize
+
+// Config holds the settings of a Version.
+type Config struct {
+	// Dialed is set at the end that dialed the connection.
+	Dialed bool
+
+	// Own are the properties of this end.
+	Own Properties
+
+	// Types reports whether an extension takes messages of a header type, and with which flags
+	// besides RESPONSE and MORE. If nil, there are no extensions. It is not called for the header
+	// types of the draft.
+	Types func(htype uint32) (flags uint32, ok bool)
+
+	// KnownProperty returns an error if the value of a property of an extension is invalid. It must
+	// return nil for properties that are not known (R222). If nil, there are no such properties. It
+	// is called neither for the properties of the draft nor for data of zero length, which stand
+	// for the default value (§5.1).
+	KnownProperty func(id uint32, data []byte) error
+}
+
+// Version is version 2 on one connection. It allocates nothing for a header that is no larger than
+// an earlier one.
+type Version struct {
+	cfg      Config
+	peer     Properties // the defaults, until the peer has sent a set
+	learned  bool       // the peer has sent a set
+	received bool       // Decode was called
+	set      []header.Property
+
+	dec   *xdr.Decoder
+	enc   xdr.Encoder
+	lists rpcrdma2.ChunkLists
+	props rpcrdma2.ConnProp
+}
+
+// New returns a Version for a new connection.
+func New(cfg Config) *Version {
+	cfg.Own = cfg.Own.bounded()
+	return &Version{
+		cfg:  cfg,
+		peer: DefaultProperties(),
+		// Alias: properties are slices of the message.
+		dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}),
+	}
+}
+
+// Number implements protocol.Version.
+func (*Version) Number() uint32 { return Number }
+
+// Overhead implements protocol.Version: the prefix, rdma_inv_handle, and the lists (§6.4.1; R148).
+func (*Version) Overhead(l *header.Lists) int { return prefixSize + 4 + l.Size() }
+
+// Refusal implements protocol.Version (§6.4.3). BAD_XDR says that a header is invalid. A header
+// that is valid but asks for too much has another code, or SYSTEM.
+func (*Version) Refusal(f *header.Fault) header.Error {
+	limit := uint32(min(f.Want, math.MaxUint32))
+	switch f.Code {
+	case header.FaultVersion:
+		return header.Error{Code: header.ErrVers, Low: Number, High: Number}
+	case header.FaultProcedure, header.FaultUnwanted:
+		return header.Error{Code: header.ErrHeaderType} // R141, R198
+	case header.FaultFlags, header.FaultMore, header.FaultSequence, header.FaultDirection, header.FaultType:
+		// A9, R143, R145, R199. FaultType: the RESPONSE flag has said which type to expect (T29).
+		return header.Error{Code: header.ErrFlag}
+	case header.FaultChunks:
+		switch {
+		case f.Where == readList:
+			return header.Error{Code: header.ErrReadChunks, Max: limit} // R200
+		case limit == 0:
+			return header.Error{Code: header.ErrReplyResource} // R203
+		}
+		return header.Error{Code: header.ErrWriteChunks, Max: limit} // R202
+	case header.FaultSegments:
+		return header.Error{Code: header.ErrSegments, Max: limit} // R205
+	case header.FaultNoReads:
+		return header.Error{Code: header.ErrReadChunks} // R200: none can be handled
+	case header.FaultReverse: // T118
+		if f.Where == readList {
+			return header.Error{Code: header.ErrReadChunks}
+		}
+		return header.Error{Code: header.ErrReplyResource} // R203
+	case header.FaultBytes, header.FaultLong, header.FaultAddress:
+		return header.Error{Code: header.ErrSystem} // R210: local limits without a code
+	}
+	return header.Error{Code: header.ErrChunk} // R196, R197
+}
+
+// readList is the Where of faults in the read list.
+const readList = "read list"
+
+// Error implements protocol.Version: version 2 has all codes.
+func (*Version) Error(e header.Error) header.Error { return e }
+
+// InvalidateKey implements protocol.Version: the Call itself names the key, so no agreement is
+// needed (§6.3.3; R260, R261).
+func (*Version) InvalidateKey(call *header.Message, _ bool) uint32 { return call.InvalidateKey }
+
+// Continues implements protocol.Version (§4.5.2).
+func (*Version) Continues() bool { return true }
