@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // The levels of Properties.Reverse (§5.2.5; R218).
@@ -206,6 +207,14 @@ func (v *Version) hostAuth(p *header.Property) ([]byte, *header.Fault) {
 		return nil, invalid(p, want, err)
 	}
 	return value, nil
+}
+
+// HostAuth returns the property that carries a message of host authentication (§5.2.6; R219). The
+// message may be empty.
+func HostAuth(message []byte) header.Property {
+	data := binary.BigEndian.AppendUint32(make([]byte, 0, 4+xdr.Padded(len(message))), uint32(len(message)))
+	data = append(data, message...)
+	return header.Property{ID: rpcrdma2.PropIDHostAuth, Data: append(data, make([]byte, xdr.Padded(len(message))-len(message))...)}
 }
 
 // invalid returns the fault of a property whose value is invalid (§5.1; R197). want is the number
