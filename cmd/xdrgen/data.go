@@ -28,9 +28,30 @@ type dataFlags struct {
 
 // dataType is the type of the data.
 type dataType struct {
-	name string       // as given with -type
-	typ  *ir.Type     // nil if only -rpc is given
-	unit *sema.Result // unit that declares it
+	name    string       // as given with -type; message for a message
+	typ     *ir.Type     // nil without -type
+	unit    *sema.Result // unit that declares it
+	codes   *dynamic.Codes
+	message *dynamic.Message // how to decode a message; nil if the data is a value of typ
+}
+
+// decode decodes data. If rest is set, bytes after the value are allowed.
+func (t *dataType) decode(data []byte, rest bool) (*dynamic.Value, *dynamic.Error) {
+	var root *dynamic.Value
+	var err error
+	switch l := limits(data); {
+	case t.message != nil && rest:
+		root, err = t.message.Decode(data, l)
+	case t.message != nil:
+		root, err = t.message.DecodeAll(data, l)
+	case rest:
+		root, err = dynamic.Decode(data, t.typ, l)
+	default:
+		root, err = dynamic.DecodeAll(data, t.typ, l)
+	}
+	var fault *dynamic.Error
+	errors.As(err, &fault)
+	return root, fault
 }
 
 // split separates the files of the unit from the file of the data.
@@ -88,7 +109,7 @@ func (f *dataFlags) unit(given []string) (sema.Options, error) {
 func (f *dataFlags) find(env environment) (dataType, int) {
 	name, given, err := f.wanted()
 	if err == nil {
-		err = f.check(name)
+		err = f.check()
 	}
 	if err != nil {
 		return dataType{}, usage(env, err)
@@ -108,8 +129,9 @@ func (f *dataFlags) find(env environment) (dataType, int) {
 		return dataType{}, exitFindings
 	}
 	names := dynamic.Names(r.Unit)
-	if name == "" && f.RPC {
-		return dataType{unit: r}, exitClean
+	codes := dynamic.NewCodes(sidecars(r)...)
+	if name == "" && f.several() {
+		return dataType{unit: r, codes: codes}, exitClean
 	}
 	if name == "" {
 		return dataType{}, usage(env, fmt.Errorf("-type is missing; the types are %s", some(names)))
@@ -118,27 +140,21 @@ func (f *dataFlags) find(env environment) (dataType, int) {
 	if err != nil {
 		return dataType{}, usage(env, fmt.Errorf("-type %s: %w", name, withNames(err, name, names)))
 	}
-	return dataType{name, t, r}, exitClean
+	return dataType{name: name, typ: t, unit: r, codes: codes}, exitClean
 }
 
-// read returns the data and its type: that of -type, or with -body or -rpc a message
-// that begins with it.
-func (f *dataFlags) read(env environment) (data []byte, t *ir.Type, name string, code int) {
+// layout returns the type of the data: that of -type, or with -message or -rpc a message.
+func (f *dataFlags) layout(env environment) (dataType, int) {
 	of, code := f.find(env)
-	if code != exitClean {
-		return nil, nil, "", code
+	if code != exitClean || !f.several() {
+		return of, code
 	}
-	if data, code = f.data(env); code != exitClean {
-		return nil, nil, "", code
+	var err error
+	if of.message, err = f.messageFlags.layout(of); err != nil {
+		return of, usage(env, err)
 	}
-	if !f.several() {
-		return data, of.typ, of.name, exitClean
-	}
-	t, err := f.layout(of.typ, of.unit, data)
-	if err != nil {
-		return nil, nil, "", usage(env, err)
-	}
-	return data, t, t.Ref.Name, exitClean
+	of.name = "message"
+	return of, exitClean
 }
 
 // withNames adds the nearest name to the error of a type that is not found, or the
@@ -197,27 +213,35 @@ func (f *dataFlags) input(env environment) ([]byte, error) {
 	return data, err
 }
 
-// data returns the input as bytes, decoded if it is hex or base64. If it guesses
-// one of the two, it says so on stderr.
+// data returns the input as bytes, decoded if it is hex or base64.
 func (f *dataFlags) data(env environment) ([]byte, int) {
 	in, err := f.input(env)
 	if err != nil {
 		return nil, failed(env, err)
 	}
-	form := f.As
-	if form == "auto" {
-		if form = guess(in); f.Hex != nil {
-			form = "hex"
-		} else if form != "raw" {
-			fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", form, form)
-		}
-	}
+	form := f.form(env, in)
 	out, err := unform(in, form)
 	if err != nil {
 		fmt.Fprintf(env.stderr, "xdrgen: the data is not valid %s: %v\n", form, err)
 		return nil, exitFindings
 	}
 	return out, exitClean
+}
+
+// form returns the form of the input: that of -as, or what the sample of it looks like. If it
+// guesses hex or base64, it says so on stderr.
+func (f *dataFlags) form(env environment, sample []byte) string {
+	switch {
+	case f.As != "auto":
+		return f.As
+	case f.Hex != nil:
+		return "hex"
+	}
+	form := guess(sample)
+	if form != "raw" {
+		fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", form, form)
+	}
+	return form
 }
 
 // limits returns limits under which data of the usual shape, with at least two bytes

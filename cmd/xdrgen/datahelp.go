@@ -21,30 +21,41 @@ exit code is 3 if there are differences.
   -tests             also compare NAME_xdr_test.go
 `
 
-const helpDump = `Show the bytes of one value, item by item.
+const helpDump = `Show the bytes of a value or of a whole message, item by item.
 
-Usage: xdrgen dump -type T [-body FIELD] [-rpc [-proc P]] [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen dump -type entry -hex 0000000100000000 proto.x
   xdrgen dump -type NFS_PROGRAM.NFS_VERSION.NFSPROC_READ.args call.bin nfs_prot.x
   xdrgen dump -type message -rest -format json - proto.x
   xdrgen dump -rpc -proc NFS_PROGRAM.NFS_VERSION.NFSPROC_READ reply.bin nfs_prot.x
-  xdrgen dump -type rpcrdma2_hdr_prefix -body rdma_start.rdma_htype -rpc message.bin spec/x/rpcrdma2/*.x
+  xdrgen dump -message message.bin spec/x/rpcrdma2/*.x
+  xdrgen dump -message -rpc -split lines messages.hex spec/x/rpcrdma2/*.x
 
 Each line shows the offset, the bytes, the path of the field, and its value. For
 arrays, optional data and lists, a line shows the count, the presence word or
 the end. At the first byte that breaks a rule of XDR, dump stops: it shows what
 it decoded, reports the path, offset and rule on stderr, and exits with code 3.
 
-  -format FORMAT  text; json: one object of type item per line, type error for a fault, and a summary at the end
+By the sidecar, dump also shows the names of code points: of header types, flags
+and errors. Opaque data whose type a number selects, such as the value of a
+property, is decoded. A fault in such data is reported, and dump continues after
+the data. A number without a code point is shown as unknown, and is no fault.
+
+  -split HOW      several values or messages in one input. Offsets count from the start of each.
+                  lines: text with one on each line, in hex or base64; records: each one after a record
+                  mark (RFC 5531 section 11); ends: each begins where the one before ends, and a message
+                  with a payload is the last. With lines and records, dump continues after a fault
+  -format FORMAT  text; json: one object of type item per line, type message before each of several values,
+                  type error for a fault, and a summary at the end
   -rest           allow bytes after the value, and show them undecoded
   -all            show all lines of long opaque data and strings
 `
 
 const helpJSON = `Convert XDR to JSON, or JSON to XDR with -encode.
 
-Usage: xdrgen json -type T [-body FIELD] [-rpc [-proc P]] [-encode] [-as FORM] [-bare] [-compact] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen json (-type T | -message [-type T]) [-rpc [-proc P]] [-encode] [-as FORM] [-bare] [-compact] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen json -type entry -hex 0000000100000000 proto.x
@@ -73,11 +84,14 @@ Converting XDR to JSON and back gives the same bytes.
 
 const helpData = `
   -type T         type of the data: a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result
-  -body FIELD     the data is a header of type T with a body after it. The number in the header's field FIELD (a path)
-                  selects the type of the body by the "code header-type" lines of the sidecar. Words after the body
-                  are shown as payload
-  -rpc            the data is an RPC message (RFC 5531), after the header and body if -type and -body are given.
-                  The arguments of a call are decoded if the files declare its procedure, else shown as payload
+  -message        the data is a whole message, with the members prefix, body, data and payload. The message lines of
+                  the sidecars name the prefix; if they name several, -type chooses. The number in it selects the type
+                  of the body by the code header-type lines, and a payload line says that a payload follows. The data
+                  of an error follow the body. If the number has no code line, the rest is undecoded. See
+                  xdrgen help sidecar
+  -rpc            the data is an RPC message (RFC 5531), or with -message the payload is, or with -type it follows
+                  the value. The arguments of a call are decoded if the files declare its procedure, else shown as
+                  payload
   -proc P         with -rpc: the procedure PROGRAM.VERSION.PROCEDURE that a reply answers, whose results are decoded
   -type NAME=XDR  declare a type that the files use but do not declare, as with check
   -hex STRING     the data, in hex; blanks, colons, commas and 0x are ignored

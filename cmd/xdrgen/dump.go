@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,40 +12,76 @@ import (
 type dumpCmd struct {
 	dataFlags
 	Format string `name:"format" enum:"text,json" default:"text"`
+	Split  string `name:"split" enum:"none,lines,records,ends" default:"none"`
 	All    bool   `name:"all"`
 	Rest   bool   `name:"rest"`
 }
 
-// run prints the data item by item. If there is a fault, the items before it go to
-// stdout, and the fault goes to stderr, or into the JSON.
+// run prints the data item by item. The faults go to stderr, or into the JSON.
 func (c *dumpCmd) run(env environment) int {
-	data, t, name, code := c.read(env)
+	if c.Split == "ends" && c.Rest {
+		return usage(env, errors.New("-split ends decodes the bytes after a value as the next one: leave out -rest"))
+	}
+	of, code := c.layout(env)
 	if code != exitClean {
 		return code
 	}
-	decode := dynamic.DecodeAll
-	if c.Rest {
-		decode = dynamic.Decode
+	in, code := c.pieces(env)
+	if code != exitClean {
+		return code
 	}
-	root, err := decode(data, t, limits(data))
-	var fault *dynamic.Error
-	errors.As(err, &fault)
-	d := dumper{out: bufio.NewWriter(env.stdout), data: data, name: name, all: c.All}
-	if c.Format == "json" {
-		d.json(root, fault)
-	} else {
-		d.text(root, fault)
+	d := dumper{out: bufio.NewWriter(env.stdout), all: c.All, asJSON: c.Format == "json"}
+	f := faultList{env: env, most: c.Errors}
+	for i, p := range in.values(of, c.Rest) {
+		name := of.name
+		if c.Split != "none" {
+			name = fmt.Sprintf("%s %d", of.name, i+1)
+			d.head(name, i, p)
+		}
+		f.code = max(f.code, d.value(of.name, p))
+		if err := d.out.Flush(); err != nil {
+			return failed(env, err)
+		}
+		if !d.asJSON {
+			f.print(p, name)
+		}
 	}
+	if d.asJSON {
+		d.line(d.summary(of.name, c.Split != "none"))
+	}
+	f.end()
 	if err := d.out.Flush(); err != nil {
 		return failed(env, err)
 	}
-	if fault == nil {
-		return exitClean
+	return f.code
+}
+
+// faultList prints faults in the data, up to a number.
+type faultList struct {
+	env     environment
+	most    int // 0 for no limit
+	printed int
+	hidden  int
+	code    int // exit code of the command
+}
+
+// print prints the faults of a value.
+func (f *faultList) print(p piece, name string) {
+	for _, e := range p.faults() {
+		if f.most > 0 && f.printed >= f.most {
+			f.hidden++
+			continue
+		}
+		f.printed++
+		printFault(f.env, e, name)
 	}
-	if c.Format == "text" {
-		printFault(env, fault, name)
+}
+
+// end prints the number of faults that print left out.
+func (f *faultList) end() {
+	if f.hidden > 0 {
+		fmt.Fprintf(f.env.stderr, "xdrgen: more faults: %d (-errors 0 shows all)\n", f.hidden)
 	}
-	return exitFindings
 }
 
 // printFault reports a fault in the data of the named type.
@@ -73,22 +107,64 @@ const (
 //	offset    bytes                    path = value
 //	00000008  00 00 00 07              body.color = GREEN (7)
 type dumper struct {
-	out  *bufio.Writer // keeps its first error for Flush
-	data []byte
-	name string
-	all  bool
+	out    *bufio.Writer // keeps its first error for Flush
+	data   []byte        // of the value
+	all    bool
+	asJSON bool
+	total  dumpSummary // of all values
 }
 
-func (d *dumper) text(root *dynamic.Value, fault *dynamic.Error) {
+// head writes the heading of one of several values: its place in the input.
+func (d *dumper) head(name string, i int, p piece) {
+	if d.asJSON {
+		m := dumpMessage{V: 1, Type: "message", Message: i + 1, Input: len(p.data), Line: p.line}
+		if p.line == 0 {
+			m.Offset = &p.offset
+		}
+		d.line(m)
+		return
+	}
+	if i > 0 {
+		fmt.Fprintln(d.out)
+	}
+	if p.line > 0 {
+		fmt.Fprintf(d.out, "%s: line %d, %d bytes\n", name, p.line, len(p.data))
+	} else {
+		fmt.Fprintf(d.out, "%s: offset %d, %d bytes\n", name, p.offset, len(p.data))
+	}
+}
+
+// value writes a value, and returns the exit code for it.
+func (d *dumper) value(name string, p piece) int {
+	d.data = p.data
+	d.total.Messages++
+	d.total.Input += len(p.data)
+	d.total.Decoded += p.root.Length
+	if d.asJSON {
+		d.json(p.root, p.fault)
+	} else {
+		d.text(name, p.root, p.fault)
+	}
+	if len(p.faults()) > 0 {
+		d.total.faulty = true
+		return exitFindings
+	}
+	return exitClean
+}
+
+func (d *dumper) text(name string, root *dynamic.Value, fault *dynamic.Error) {
 	n := root.Length
 	for r := range dynamic.Rows(root) {
 		path := r.Path
 		if path == "" {
-			path = d.name
+			path = name
 		}
 		sep := " = "
 		if r.Role != dynamic.Data {
 			sep = ": "
+		}
+		if r.Fault != nil {
+			r.Text = fmt.Sprintf("^ fault: %s, not decoded", r.Fault.Code)
 		}
 		d.lines(r.Offset, r.Length, path+sep+r.Text)
 	}
@@ -124,78 +200,4 @@ func ascii(b []byte) string {
 		}
 	}
 	return string(out)
-}
-
-// dumpItem is one line of JSON output.
-type dumpItem struct {
-	V      int             `json:"v"`
-	Type   string          `json:"type"` // "item"
-	Offset int             `json:"offset"`
-	Length int             `json:"length_bytes"`
-	Hex    string          `json:"hex"`
-	Path   string          `json:"path"`
-	Role   string          `json:"role"` // value, count, present, absent, end, rest
-	XDR    string          `json:"xdr_type,omitempty"`
-	Value  json.RawMessage `json:"value,omitempty"` // of role value and count
-	Number *int64          `json:"number,omitempty"`
-}
-
-// dumpFault is the line of JSON output for a fault, before the summary.
-type dumpFault struct {
-	V       int    `json:"v"`
-	Type    string `json:"type"` // "error"
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Rule    string `json:"rule"`
-	Note    string `json:"note,omitempty"`
-	Where   struct {
-		Offset int    `json:"offset"`
-		Length int    `json:"length_bytes"`
-		Path   string `json:"path"`
-	} `json:"where"`
-}
-
-// dumpSummary is the last line of JSON output.
-type dumpSummary struct {
-	V        int    `json:"v"`
-	Type     string `json:"type"` // "summary"
-	XDR      string `json:"xdr_type"`
-	Input    int    `json:"input_bytes"`
-	Decoded  int    `json:"decoded_bytes"`
-	Complete bool   `json:"complete"`
-}
-
-func (d *dumper) json(root *dynamic.Value, fault *dynamic.Error) {
-	n := root.Length
-	for r := range dynamic.Rows(root) {
-		item := dumpItem{
-			V: 1, Type: "item", Offset: r.Offset, Length: r.Length, Path: r.Path, Role: string(r.Role),
-			Hex: hex.EncodeToString(d.data[r.Offset : r.Offset+r.Length]), XDR: r.Type.Spell(),
-		}
-		switch r.Role {
-		case dynamic.Data:
-			item.Value = dynamic.AppendJSON(nil, r.Value)
-			if m := r.Value.Member; m != nil {
-				number := int64(m.Value)
-				item.Number = &number
-			}
-		case dynamic.Count:
-			item.Value = fmt.Append(nil, r.Value.Word)
-		}
-		d.line(item)
-	}
-	if fault != nil {
-		f := dumpFault{V: 1, Type: "error", Code: string(fault.Code), Message: fault.Message, Rule: fault.Rule(), Note: fault.Note}
-		f.Where.Offset, f.Where.Length, f.Where.Path = fault.Offset, fault.Length, fault.Path
-		d.line(f)
-	} else if n < len(d.data) {
-		d.line(dumpItem{V: 1, Type: "item", Offset: n, Length: len(d.data) - n, Role: "rest", Hex: hex.EncodeToString(d.data[n:])})
-	}
-	d.line(dumpSummary{1, "summary", d.name, len(d.data), n, fault == nil})
-}
-
-func (d *dumper) line(v any) {
-	e := json.NewEncoder(d.out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // fails only if the writer does, which keeps its error
 }

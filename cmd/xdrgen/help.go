@@ -59,7 +59,7 @@ Commands:
   check       check the files of one unit
   gen         write the Go package of one unit
   diff        show what gen would change
-  dump        show the bytes of a value, item by item
+  dump        show the bytes of a value or message, item by item
   json        convert XDR to JSON, and JSON to XDR
   explain     explain a finding by its code, with examples
   completion  print a shell completion script
@@ -183,6 +183,14 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   code     SPACE CONST TYPE|void     type that a code point carries; SPACE is header-type, flag, property,
                                      characteristic, error or operation; the flags that a header type
                                      allows follow its type: FLAG...
+  message  STRUCT field.path.to.number
+                                     messages begin with this struct; the field is the number of the
+                                     header type, whose body follows
+  number   STRUCT.FIELD SPACE [DATA [default]]
+                                     the field is a number of this space, or flags; DATA, an opaque field of
+                                     the struct, has the type of the code point; default: empty DATA is
+                                     the default value
+  payload  CONST                     a payload follows the body of this header type
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
                                      item that direct data placement may move separately
 `

@@ -31,7 +31,7 @@ func (c *jsonCmd) run(env environment) int {
 		return usage(env, errors.New("-encode reads JSON, and -hex gives XDR: name a JSON file, or - for standard input"))
 	}
 	if c.Encode && c.several() {
-		return usage(env, errors.New("-encode writes one value of -type: leave out -body and -rpc"))
+		return usage(env, errors.New("-encode writes one value of -type: leave out -message and -rpc"))
 	}
 	if c.Encode {
 		of, code := c.find(env)
@@ -40,17 +40,20 @@ func (c *jsonCmd) run(env environment) int {
 		}
 		return c.encode(env, of.typ, of.name)
 	}
-	data, t, name, code := c.read(env)
+	of, code := c.layout(env)
 	if code != exitClean {
 		return code
 	}
-	root, err := dynamic.DecodeAll(data, t, limits(data))
-	var fault *dynamic.Error
-	if errors.As(err, &fault) {
-		printFault(env, fault, name)
+	data, code := c.data(env)
+	if code != exitClean {
+		return code
+	}
+	root, fault := of.decode(data, false)
+	if fault != nil {
+		printFault(env, fault, of.name)
 		return exitFindings
 	}
-	out, err := c.wrap(name, dynamic.AppendJSON(nil, root))
+	out, err := c.wrap(of.name, dynamic.AppendJSON(nil, root))
 	if err == nil {
 		_, err = env.stdout.Write(out)
 	}

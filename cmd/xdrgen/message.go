@@ -41,67 +41,78 @@ func (embedded) ReadDir(name string) ([]os.DirEntry, error) {
 
 // messageFlags are the flags for data that is a message of several values.
 type messageFlags struct {
-	Body string `name:"body"`
-	RPC  bool   `name:"rpc"`
-	Proc string `name:"proc"`
+	Message bool   `name:"message"`
+	RPC     bool   `name:"rpc"`
+	Proc    string `name:"proc"`
 }
 
-// check returns an error if a flag lacks another one that it needs. typ is the value of
-// -type.
-func (f *messageFlags) check(typ string) error {
-	switch {
-	case f.Body != "" && typ == "":
-		return errors.New("-body needs -type, whose field it names")
-	case f.Proc != "" && !f.RPC:
+// check returns an error if a flag lacks another one that it needs.
+func (f *messageFlags) check() error {
+	if f.Proc != "" && !f.RPC {
 		return errors.New("-proc needs -rpc: it names the procedure that an RPC reply answers")
 	}
 	return nil
 }
 
 // several reports whether the data is a message of several values.
-func (f *messageFlags) several() bool { return f.Body != "" || f.RPC }
+func (f *messageFlags) several() bool { return f.Message || f.RPC }
 
-// layout returns the type of the message in data: header, which may be nil, and the values
-// after it.
-func (f *messageFlags) layout(header *ir.Type, r *sema.Result, data []byte) (*ir.Type, error) {
-	m := dynamic.Message{Header: header, Path: f.Body, Codes: headerCodes(r)}
-	if f.Body != "" && len(m.Codes) == 0 {
-		return nil, errors.New("-body: the sidecar has no \"code header-type\" lines, which give the body type for each number")
+// layout returns how to decode a message of the unit that begins with a value of type of. With
+// -message, of names the prefix, or is empty.
+func (f *messageFlags) layout(of dataType) (*dynamic.Message, error) {
+	m := &dynamic.Message{Codes: of.codes}
+	var err error
+	if f.Message {
+		m.Prefix, err = prefix(of.unit, of.name)
+	} else {
+		m.Header = of.typ
 	}
-	if f.RPC {
-		var err error
-		if m.RPC, err = rpcMessage(); err != nil {
-			return nil, err
-		}
-		m.Programs = dynamic.Programs(r.Unit)
+	if f.RPC && err == nil {
+		m.RPC, err = rpcMessage()
+		m.Programs = dynamic.Programs(of.unit.Unit)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if f.Proc != "" {
 		name := strings.TrimSuffix(f.Proc, ".result") + ".result"
-		var err error
-		if m.Result, err = dynamic.Find(r.Unit, name); err != nil {
-			return nil, fmt.Errorf("-proc %s: %w", f.Proc, withNames(err, name, dynamic.Names(r.Unit)))
+		if m.Result, err = dynamic.Find(of.unit.Unit, name); err != nil {
+			return nil, fmt.Errorf("-proc %s: %w", f.Proc, withNames(err, name, dynamic.Names(of.unit.Unit)))
 		}
 	}
-	t, err := m.Type(data, limits(data))
-	if err != nil {
-		return nil, fmt.Errorf("-body: %w", err)
-	}
-	return t, nil
+	return m, nil
 }
 
-// headerCodes returns the code points of header types in a unit and in the units that it
-// imports.
-func headerCodes(r *sema.Result) []ir.CodePoint {
-	all := r.Bind.Codes
-	for _, i := range r.Unit.Imports {
-		if i.Bind != nil {
-			all = append(all[:len(all):len(all)], i.Bind.Codes...)
+// prefix returns the message statement about the struct with a name in a unit or in the units
+// that it imports. If the name is empty, there must be only one statement.
+func prefix(r *sema.Result, name string) (*ir.Message, error) {
+	var names []string
+	var found *ir.Message
+	for _, b := range sidecars(r) {
+		for i := range b.Messages {
+			if m := &b.Messages[i]; name == "" || m.Struct == name {
+				found = m
+			}
+			names = append(names, b.Messages[i].Struct)
 		}
 	}
-	var out []ir.CodePoint
-	for _, c := range all {
-		if c.Space == dynamic.HeaderType {
-			out = append(out, c)
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("-message: no sidecar of the unit has a message line, which names the struct that messages begin with; see xdrgen help sidecar")
+	case name == "" && len(names) > 1:
+		return nil, fmt.Errorf("-message: messages begin with %s; choose one with -type", strings.Join(names, " or "))
+	case found == nil:
+		return nil, fmt.Errorf("-message: found -type %s, expected a struct that messages begin with: %s", name, strings.Join(names, " or "))
+	}
+	return found, nil
+}
+
+// sidecars returns the sidecar of a unit and those of the units that it imports.
+func sidecars(r *sema.Result) []*ir.Bind {
+	out := []*ir.Bind{r.Bind}
+	for _, i := range r.Unit.Imports {
+		if i.Bind != nil {
+			out = append(out, i.Bind)
 		}
 	}
 	return out

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -59,11 +58,11 @@ func fieldsOf(t *testing.T, lines string) (fields []string, all string) {
 // TestVersionTwoMessages dumps whole messages of version 2, with prefix, body and RPC message:
 // R138, R148, R149 and R150.
 func TestVersionTwoMessages(t *testing.T) {
-	common := []string{"-type", "rpcrdma2_hdr_prefix", "-body", "rdma_start.rdma_htype", "../../spec/x/rpcrdma2/common.x", "../../spec/x/rpcrdma2/baseops.x"}
+	common := []string{"-message", "../../spec/x/rpcrdma2/common.x", "../../spec/x/rpcrdma2/baseops.x"}
 	t.Chdir("../../gen/rpcrdma2")
 	seen := 0
 	for _, v := range xdrtest.OfType(xdrtest.Load(t), "message") {
-		plain, rpc := []string{"header", "body"}, []string{"header", "body"}
+		plain, rpc := []string{"prefix", "body"}, []string{"prefix", "body"}
 		if v.Name == "message-call" {
 			plain, rpc = append(plain, "payload"), append(rpc, "rpc")
 		}
@@ -92,14 +91,28 @@ func TestVersionTwoMessages(t *testing.T) {
 }
 
 const messageUnit = `struct head { unsigned int a; kind k; };
-enum kind { NUMBER = 1, NOTHING = 2, LIST = 3, OTHER = 4 };
+enum kind { NUMBER = 1, NOTHING = 2, LIST = 3, OTHER = 4, ERROR = 5, CARRIER = 6 };
 struct node { int v; node *next; };
 typedef hyper number;
+union fail switch (unsigned int code) { case 1: int low; default: void; };
+const E_LOW = 1; const E_HINT = 9; const OP = 1; const NONE = 2;
+struct carrier { int op; opaque info<>; };
 program P { version V { hyper GET(int, opaque<>) = 1; void PUT(int) = 2; } = 4; } = 9;
 ---
 code header-type NUMBER number
 code header-type NOTHING void
 code header-type LIST node
+code header-type ERROR fail
+code header-type CARRIER carrier
+message head k
+payload NUMBER
+payload NOTHING
+number fail.code error
+code error E_LOW void
+code error E_HINT number
+number carrier.op operation info
+code operation OP carrier
+code operation NONE void
 `
 
 const (
@@ -113,13 +126,20 @@ const (
 func TestMessages(t *testing.T) {
 	unit := messageFile(t)
 	for _, c := range []struct{ name, flags, hex, want string }{
-		{"body of fixed size", "-type head -body k", "00000005 00000001 0000000000000009", `{"header":{"a":5,"k":"NUMBER"},"body":"9"}`},
-		{"no body", "-type head -body k", "00000005 00000002", `{"header":{"a":5,"k":"NOTHING"}}`},
-		{"no body, payload", "-type head -body k", "00000005 00000002 01020304", `{"header":{"a":5,"k":"NOTHING"},"payload":"01020304"}`},
-		{"body that is a list node", "-type head -body k", "00000005 00000003 00000001 00000001 00000002 00000000", `{"header":{"a":5,"k":"LIST"},"body":[{"v":1},{"v":2}]}`},
-		{"number without a code point", "-type head -body k", "00000005 00000004 0a0b0c0d", `{"header":{"a":5,"k":"OTHER"},"payload":"0a0b0c0d"}`},
+		{"body of fixed size", "-message", "00000005 00000001 0000000000000009", `{"prefix":{"a":5,"k":"NUMBER"},"body":"9"}`},
+		{"no body", "-message", "00000005 00000002", `{"prefix":{"a":5,"k":"NOTHING"}}`},
+		{"no body, payload", "-message", "00000005 00000002 01020304", `{"prefix":{"a":5,"k":"NOTHING"},"payload":"01020304"}`},
+		{"body that is a list node", "-message", "00000005 00000003 00000001 00000001 00000002 00000000", `{"prefix":{"a":5,"k":"LIST"},"body":[{"v":1},{"v":2}]}`},
+		{"number without a code point", "-message", "00000005 00000004 0a0b0c0d", `{"prefix":{"a":5,"k":"OTHER"},"undecoded":"0a0b0c0d"}`},
+		{"unknown header type, -rpc", "-message -rpc", "00000005 00000004 0a0b0c0d", `"undecoded":"0a0b0c0d"}`},
+		{"payload that is not words", "-message", "00000005 00000002 010203", `"payload":"010203"}`},
+		{"prefix by -type", "-message -type head", "00000005 00000002", `{"prefix":{"a":5,"k":"NOTHING"}}`},
+		{"error without data", "-message", "00000005 00000005 00000001 00000003", `"body":{"discriminant":1,"arm":3}}`},
+		{"error with data after the body", "-message", "00000005 00000005 00000009 0000000000000007", `"body":{"discriminant":9},"data":"7"}`},
+		{"unknown error", "-message", "00000005 00000005 00000008", `"body":{"discriminant":8}}`},
+		{"body, then RPC", "-message -rpc", "00000005 00000001 0000000000000009" + replyHead + "00000003", `"body":"9","rpc":{"xid":7,`},
 		{"header, then RPC", "-type number -rpc", "0000000000000001" + replyHead + "00000003", `{"header":"1","rpc":{"xid":7,"body":{"discriminant":"REPLY","arm":{"discriminant":"MSG_ACCEPTED","arm":{"verf":{"flavor":"AUTH_NONE","body":""},"reply_data":{"discriminant":"PROC_UNAVAIL"}}}}}}`},
-		{"no RPC message behind the body", "-type head -body k -rpc", "00000005 00000002", `{"header":{"a":5,"k":"NOTHING"}}`},
+		{"no RPC message behind the body", "-message -rpc", "00000005 00000002", `{"prefix":{"a":5,"k":"NOTHING"}}`},
 		{"call", "-rpc", callHead + "00000001" + noAuth + "0000000a 00000000", `"args":{"arg1":10,"arg2":""}}`},
 		{"call without arguments left", "-rpc", callHead + "00000063" + noAuth, `"verf":{"flavor":"AUTH_NONE","body":""}}}}}`},
 		{"call of an unknown procedure", "-rpc", callHead + "00000063" + noAuth + "0000000a", `"payload":"0000000a"}`},
@@ -146,19 +166,22 @@ func TestMessageFaults(t *testing.T) {
 		flags, hex, want string
 		code             int
 	}{
-		{"dump -type head -body k", "00000005 00000001 00000000", "body: offset 8", exitFindings},
-		{"dump -type head -body k", "00000005 00000009 00000000", "header.k: offset 4", exitFindings},
-		{"dump -type head -body k", "00000005 00000002 010203", "offset 8 (0x8): found 3 bytes after the value", exitFindings},
+		{"dump -message", "00000005 00000001 00000000", "body: offset 8", exitFindings},
+		{"dump -message", "00000005 00000009 00000000", "prefix.k: offset 4", exitFindings},
+		{"dump -message", "000000", "prefix.a: offset 0 (0x0): found 3 bytes before the end of the input, expected 4", exitFindings},
+		{"dump -message", "00000005", "prefix.k: offset 4 (0x4): found 0 bytes before the end of the input, expected 4", exitFindings},
+		{"dump -message", "00000005 00000001", "body: offset 8 (0x8): found 0 bytes before the end of the input, expected 8", exitFindings},
+		{"dump -message", "00000005 00000005 00000009 00000000", "data: offset 12 (0xc): found 4 bytes before the end of the input, expected 8", exitFindings},
+		{"dump -message", "00000005 00000005 00000001 00000003 00000004", "offset 16 (0x10): found 4 bytes after the message, expected the end", exitFindings},
+		{"dump -message", "00000005 00000003 00000001 00000000 01", "= note: a payload follows only header types with a payload line in the sidecar, and LIST has none", exitFindings},
 		{"dump -rpc", callHead + "00000001" + noAuth + "0000000a 00000004 01", "args.arg2: offset 48", exitFindings},
-		{"dump -rpc", callHead + "00000002" + noAuth + "0000000a 00000004", "offset 44 (0x2c): found 4 bytes after the value", exitFindings},
+		{"dump -rpc", callHead + "00000002" + noAuth + "0000000a 00000004", "offset 44 (0x2c): found 4 bytes after the message", exitFindings},
 		{"dump -rpc", "00000007", "rpc.body.mtype: offset 4", exitFindings},
-		{"dump -type head -body z", "00000005 00000001", "-body: head has no field z", exitUsage},
-		{"dump -type node -body next", "00000005 00000000", "has no field next", exitUsage},
-		{"dump -type number -body z", "0000000000000001", "number has no field z", exitUsage},
+		{"dump -message -type node", "00", "-message: found -type node, expected a struct that messages begin with: head", exitUsage},
+		{"dump -split ends -rest -type head", "00", "leave out -rest", exitUsage},
 		{"dump -rpc -proc P.V.GOT", "00000007", "version P.V has no procedure GOT; did you mean P.V.GET.result?", exitUsage},
-		{"dump -body k", "00", "-body needs -type", exitUsage},
 		{"dump -type head -proc P.V.GET", "00", "-proc needs -rpc", exitUsage},
-		{"json -type head -body k -encode", "", "leave out -body and -rpc", exitUsage},
+		{"json -message -encode", "", "leave out -message and -rpc", exitUsage},
 	} {
 		args := append(strings.Fields(c.flags), unit)
 		if c.hex != "" {
@@ -171,10 +194,13 @@ func TestMessageFaults(t *testing.T) {
 			t.Errorf("%s %s: exit code %d\n%s%swant %s", c.flags, c.hex, code, stdout, stderr, c.want)
 		}
 	}
-	dir := writeFiles(t, map[string]string{"u.x": "struct head { int k; string s<>; };\n"})
-	for field, want := range map[string]string{"k": "no \"code header-type\" lines"} {
-		if _, stderr, code := runWith(t, "", "dump", "-type", "head", "-body", field, "-hex", "00000000", filepath.Join(dir, "u.x")); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("without a sidecar: exit code %d, %s", code, stderr)
+	for sidecar, want := range map[string]string{
+		"":                                  "no sidecar of the unit has a message line",
+		"message head k\nmessage other k\n": "messages begin with head or other; choose one with -type",
+	} {
+		dir := writeFiles(t, map[string]string{"u.x": "struct head { int k; string s<>; };\nstruct other { int k; };\n", "u.bind": sidecar})
+		if _, stderr, code := runWith(t, "", "dump", "-message", "-hex", "00000000", filepath.Join(dir, "u.x")); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("sidecar %q: exit code %d, %s", sidecar, code, stderr)
 		}
 	}
 }
@@ -185,8 +211,7 @@ func TestExtensionMessages(t *testing.T) {
 		"ext.x": "#include \"rpcrdma2/baseops.x\"\nconst EXT_MORE = 99;\nstruct ext_more { hyper h; };\n", "ext.bind": "code header-type EXT_MORE ext_more\n",
 	})
 	for htype, want := range map[string]string{"00000063 00000000 0000000000000007": `"body":{"h":"7"}`, "00000005 00000000 00000000": `"body":{"rdma_props":[]}`} {
-		stdout, stderr, code := runWith(t, "", "json", "-compact", "-type", "rpcrdma2_hdr_prefix", "-body", "rdma_start.rdma_htype",
-			"-I", "../../spec/x", "-hex", "00000001 00000002 00000003"+htype, filepath.Join(dir, "ext.x"))
+		stdout, stderr, code := runWith(t, "", "json", "-compact", "-message", "-I", "../../spec/x", "-hex", "00000001 00000002 00000003"+htype, filepath.Join(dir, "ext.x"))
 		if code != exitClean || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit code %d\n%s%s", htype, code, stdout, stderr)
 		}
@@ -204,7 +229,8 @@ func messageFile(t *testing.T) string {
 func FuzzMessage(f *testing.F) {
 	for _, text := range []string{
 		"00000005 00000001 0000000000000009" + callHead + "00000001" + noAuth + "0000000a 00000000", "00000005 00000002" + replyHead + "00000000 00000000 00000008",
-		"00000005 00000003 00000001 00000001 00000002 00000000", "00000005 00000004",
+		"00000005 00000003 00000001 00000001 00000002 00000000", "00000005 00000004", "00000005 00000005 00000009 0000000000000007",
+		"00000005 00000006 00000001 00000010 00000001 00000008 00000001 00000000", "00000005 00000006 00000002 00000004 00000001",
 	} {
 		raw, err := unform([]byte(text), "hex")
 		if err != nil {
@@ -228,26 +254,28 @@ func FuzzMessage(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	programs, codes := dynamic.Programs(r.Unit), headerCodes(r)
+	of := dataType{unit: r, codes: dynamic.NewCodes(sidecars(r)...)}
+	head, err := prefix(r, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	programs := dynamic.Programs(r.Unit)
 	kinds := []dynamic.Message{
-		{Header: find("head"), Path: "k", Codes: codes},
+		{Prefix: head, Codes: of.codes},
 		{RPC: rpc, Programs: programs, Result: find("P.V.GET.result")},
-		{Header: find("head"), Path: "k", Codes: codes, RPC: rpc, Programs: programs},
+		{Prefix: head, Codes: of.codes, RPC: rpc, Programs: programs},
+		{Header: find("head"), RPC: rpc, Programs: programs},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for kind, m := range kinds {
-			typ, err := m.Type(data, limits(data))
-			if err != nil {
-				t.Fatal(err)
+			of.message = &m
+			p := piece{data: data}
+			p.decode(of, true)
+			for _, asJSON := range []bool{false, true} {
+				d := dumper{out: bufio.NewWriter(io.Discard), all: !asJSON, asJSON: asJSON}
+				d.value("message", p)
 			}
-			root, err := dynamic.Decode(data, typ, limits(data))
-			var fault *dynamic.Error
-			errors.As(err, &fault)
-			for _, all := range []bool{false, true} {
-				d := dumper{out: bufio.NewWriter(io.Discard), data: data, name: "message", all: all}
-				d.text(root, fault)
-				d.json(root, fault)
-			}
+			root := p.root
 			var seen []byte
 			for row := range dynamic.Rows(root) {
 				seen = append(seen, data[row.Offset:row.Offset+row.Length]...)
@@ -255,8 +283,13 @@ func FuzzMessage(f *testing.F) {
 			if !bytes.Equal(seen, data[:root.Length]) {
 				t.Errorf("kind %d: rows of % x, of data % x", kind, seen, data[:root.Length])
 			}
-			if err == nil && root.Length < len(data) && len(data)%4 == 0 && len(typ.Ref.Fields) > 0 && typ.Ref.Fields[len(typ.Ref.Fields)-1].Name == "rpc" {
-				t.Errorf("kind %d: %d bytes after the RPC message are not shown", kind, len(data)-root.Length)
+			for _, e := range p.faults() {
+				if e.Offset+e.Length > len(data) {
+					t.Errorf("kind %d: a fault of %d bytes at %d of %d", kind, e.Length, e.Offset, len(data))
+				}
+			}
+			if m.Prefix != nil && p.fault == nil && root.Length < len(data) && root.Items[0].Items[1].Word < 3 && m.RPC == nil {
+				t.Errorf("kind %d: %d bytes of payload are not shown", kind, len(data)-root.Length)
 			}
 		}
 	})

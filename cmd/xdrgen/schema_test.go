@@ -127,8 +127,11 @@ func TestSchemas(t *testing.T) {
 	const types = "const N = 4;\nenum e { A = 0, B = 1 };\nunion u switch (e k) { case A: string s<N>; case B: u *next; };\nstruct l { u v; l *next; };\nstruct m { l *all; opaque o<>; bool b; double d; };\nstruct a { int v<>; };\n"
 	files := map[string]string{
 		"t.x": types, "t.bin": "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02ab\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02xy\x00\x00\x00\x00\x00\x01\x40\x00\x00\x00\x00\x00\x00\x00",
-		"new.x": strings.Replace(types, "bool b", "hyper b", 1) + "struct z { int a; };\n",
-		"doc.x": "struct a { int x; int x };\n", "doc.x.origin": "xdr-origin 1 d.txt\n1 errata d.txt fix 7\n",
+		"m.x":    "const A = 1; const F = 2;\nstruct head { int kind; unsigned int bits; };\nstruct body { int which; opaque data<>; };\n",
+		"m.bind": "code header-type A body\ncode property A void\ncode flag F void\nmessage head kind\nnumber head.bits flag\nnumber body.which property data default\n",
+		"m.hex":  "00000001 00000006 00000001 00000000\n00000001 00000002 00000001 00000004 00000005\n",
+		"new.x":  strings.Replace(types, "bool b", "hyper b", 1) + "struct z { int a; };\n",
+		"doc.x":  "struct a { int x; int x };\n", "doc.x.origin": "xdr-origin 1 d.txt\n1 errata d.txt fix 7\n",
 		"docn.x": "const C = 1;\nstruct a { hyper x; };\n", "docn.x.origin": "xdr-origin 1 d.txt\n1-2 d.txt 7\n",
 		"doco.x": "const D = 1;\nstruct a { int x; };\n", "doco.x.origin": "xdr-origin 1 d.txt\n1-2 errata d.txt fix 7\n",
 	}
@@ -136,7 +139,7 @@ func TestSchemas(t *testing.T) {
 	outputs := map[string][]string{
 		"findings.json": {"check doc.x", "check t.x", "lint -level advice t.x", "lint doc.x", "check -errors 1 doc.x"},
 		"compat.json":   {"compat t.x new.x", "compat new.x t.x", "compat t.x t.x", "compat docn.x doco.x"},
-		"dump.json":     {"dump -type m t.bin t.x", "dump -type l t.bin t.x", "dump -rest -type u t.bin t.x", "dump -type u -hex 00000007 t.x", "dump -type a -hex 0000000900000000 t.x"},
+		"dump.json":     {"dump -type m t.bin t.x", "dump -type l t.bin t.x", "dump -rest -type u t.bin t.x", "dump -type u -hex 00000007 t.x", "dump -type a -hex 0000000900000000 t.x", "dump -message -split lines -as hex m.hex m.x", "dump -type head -split ends -hex 00000001000000020000000300000000 m.x"},
 		"value.json":    {"json -type m t.bin t.x"},
 		"sizes.json":    {"lint -sizes t.x"},
 	}

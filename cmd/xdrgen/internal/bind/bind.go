@@ -11,6 +11,11 @@
 //	open     ENUM                       the enum also takes numbers that are not members
 //	code     SPACE CONST TYPE|void      the type of a code point's data
 //	code     header-type CONST TYPE|void FLAG...  also the flags that this header may have
+//	message  STRUCT FIELD.PATH          messages begin with the struct; FIELD has the header type
+//	number   STRUCT.FIELD SPACE         the field is a number of a code space
+//	number   STRUCT.FIELD SPACE DATA    also DATA, an opaque field, has the type of the code point
+//	number   STRUCT.FIELD SPACE DATA default    and empty DATA is the default value
+//	payload  CONST                      a payload follows the body of this header type
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
@@ -28,10 +33,11 @@ import (
 
 // File is a parsed sidecar.
 type File struct {
-	Bind    *ir.Bind
-	Imports []Word // Bind.Imports with their places
-	Open    []Word // enums that take any number
-	Given   []Given
+	Bind     *ir.Bind
+	Imports  []Word // Bind.Imports with their places
+	Open     []Word // enums that take any number
+	Payloads []Word // constants of header types that carry a payload
+	Given    []Given
 }
 
 // Given is a declaration that the XDR uses but does not have.
@@ -92,6 +98,9 @@ func (p *parser) words(start, end int) []Word {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
+// statements are the first words of statements.
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp"}
+
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
 func form(word string) (text string, n int) {
@@ -112,6 +121,12 @@ func form(word string) (text string, n int) {
 		return "open ENUM", 2
 	case "code":
 		return "code SPACE CONST TYPE|void, and FLAG... after a header-type", 4
+	case "message":
+		return "message STRUCT FIELD.PATH", 3
+	case "number":
+		return "number STRUCT.FIELD SPACE, and DATA or DATA default after it", 3
+	case "payload":
+		return "payload CONST", 2
 	case "ddp":
 		return "ddp PROGRAM.VERSION.PROC args|result field.path", 4
 	}
@@ -120,7 +135,15 @@ func form(word string) (text string, n int) {
 
 // more reports whether a statement may have more words than form returns.
 func more(w []Word) bool {
-	return w[0].Text == "type" || w[0].Text == "code" && w[1].Text == "header-type"
+	switch w[0].Text {
+	case "type":
+		return true
+	case "code":
+		return w[1].Text == ir.SpaceHeaderType
+	case "number":
+		return len(w) <= 5
+	}
+	return false
 }
 
 func (p *parser) line(w []Word) {
@@ -129,7 +152,7 @@ func (p *parser) line(w []Word) {
 	switch {
 	case n == 0:
 		d := diag.New(diag.BindUnknownWord, w[0].Pos, "%s is not a statement of a sidecar", diag.Quote(w[0].Text))
-		if near, ok := diag.Nearest(w[0].Text, []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "ddp"}); ok {
+		if near, ok := diag.Nearest(w[0].Text, statements); ok {
 			d = d.Helpf("did you mean %s?", near)
 		}
 		p.report(d)
@@ -171,6 +194,14 @@ func (p *parser) line(w []Word) {
 		}
 	case "code":
 		p.code(w)
+	case "message":
+		p.message(w, all)
+	case "number":
+		p.number(w, all)
+	case "payload":
+		if p.once("payload "+w[1].Text, w[1].Pos, "payload "+w[1].Text) {
+			p.out.Payloads = append(p.out.Payloads, w[1])
+		}
 	case "ddp":
 		p.ddp(w, all)
 	}
@@ -197,38 +228,6 @@ func insertPrefix(list []ir.Prefix, x ir.Prefix) []ir.Prefix {
 	copy(list[i+1:], list[i:])
 	list[i] = x
 	return list
-}
-
-func (p *parser) code(w []Word) {
-	spaces := []string{"header-type", "flag", "property", "characteristic", "error", "operation"}
-	known := false
-	for _, s := range spaces {
-		known = known || s == w[1].Text
-	}
-	if !known {
-		d := diag.New(diag.BindSyntax, w[1].Pos, "%s is not a space of code points", diag.Quote(w[1].Text)).
-			Helpf("use one of %s", strings.Join(spaces, ", "))
-		if near, ok := diag.Nearest(w[1].Text, spaces); ok {
-			d = d.Helpf("did you mean %s?", near)
-		}
-		p.report(d)
-		return
-	}
-	if !p.once("code "+w[1].Text+" "+w[2].Text, w[2].Pos, "code "+w[2].Text) {
-		return
-	}
-	c := ir.CodePoint{Pos: w[0].Pos.To(w[len(w)-1].Pos), Space: w[1].Text, Const: w[2].Text}
-	if w[3].Text != "void" {
-		c.Type = w[3].Text
-	}
-	if c.Space == "flag" && c.Type != "" {
-		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected void: a flag carries no data", diag.Quote(c.Type)))
-		return
-	}
-	for _, f := range w[4:] {
-		c.Flags = append(c.Flags, f.Text)
-	}
-	p.out.Bind.Codes = append(p.out.Bind.Codes, c)
 }
 
 func (p *parser) ddp(w []Word, all source.Span) {

@@ -34,6 +34,11 @@ code    header-type A_MSG a_msg
 code    property A_P void
 code    header-type A_NO void F_ONE F_TWO
 code    flag F_ONE void
+message head start.kind
+number  s.f property data default
+number  s.g property other
+number  s.flags flag
+payload A_MSG
 ddp     PROG.V1.READ result ok.data
 ddp     PROG.V1.WRITE args data`)
 	if found != nil {
@@ -53,10 +58,18 @@ ddp     PROG.V1.WRITE args data`)
 	for _, d := range b.DDP {
 		got = append(got, fmt.Sprint("ddp ", d.Program, d.Version, d.Proc, d.Reply, d.Path))
 	}
+	for _, m := range b.Messages {
+		got = append(got, fmt.Sprint("message ", m.Struct, m.Path, " at ", m.Pos.Text()))
+	}
+	for _, n := range b.Numbers {
+		got = append(got, fmt.Sprint("number ", n.Struct, ".", n.Field, " ", n.Space, " ", n.Data, " ", n.Default))
+	}
+	got = append(got, "payload "+f.Payloads[0].Text)
 	got = append(got, b.Package, strings.Join(b.Imports, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
+		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "payload A_MSG",
 		"example.org/gen/u", "unit/file.x", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -66,24 +79,39 @@ ddp     PROG.V1.WRITE args data`)
 
 func TestBad(t *testing.T) {
 	for text, want := range map[string]string{
-		"renme a B":                           "1:1 bind-unknown-word: \"renme\" is not a statement of a sidecar; did you mean rename?",
-		"\n  bogus":                           "2:3 bind-unknown-word: \"bogus\" is not a statement of a sidecar; ",
-		"prefix":                              "1:1 bind-syntax: found 1 words, expected prefix TEXT; ",
-		"rename a b":                          "1:10 bind-syntax: \"b\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
-		"rename a A-B":                        "1:10 bind-syntax: \"A-B\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
-		"package a\npackage b":                "2:1 bind-duplicate: second package; ",
-		"prefix a\nprefix a":                  "2:8 bind-duplicate: second prefix a; ",
-		"open a\nopen a":                      "2:6 bind-duplicate: second open of a; ",
-		"import a/b.x\nimport a/b.x":          "2:8 bind-duplicate: second import of a/b.x; ",
-		"code propetry A b":                   "1:6 bind-syntax: \"propetry\" is not a space of code points; did you mean property?",
-		"code zzz A b":                        "1:6 bind-syntax: \"zzz\" is not a space of code points; use one of header-type, flag, property, characteristic, error, operation",
-		"code flag A b":                       "1:13 bind-syntax: found \"b\", expected void: a flag carries no data; ",
-		"code header-type A":                  "1:1 bind-syntax: found 3 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
-		"code property A b F":                 "1:1 bind-syntax: found 5 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
-		"ddp P.V args a":                      "1:5 bind-syntax: found \"P.V\", expected PROGRAM.VERSION.PROC; ",
-		"ddp P.V.F arg a":                     "1:11 bind-syntax: found \"arg\", expected args or result; ",
-		"ddp P.V.F args a..b":                 "1:16 bind-syntax: found \"a..b\", expected names separated by dots; ",
-		"ddp P.V.F args a\nddp P.V.F args  a": "2:1 bind-duplicate: second ddp of a; ",
+		"renme a B":                              "1:1 bind-unknown-word: \"renme\" is not a statement of a sidecar; did you mean rename?",
+		"\n  bogus":                              "2:3 bind-unknown-word: \"bogus\" is not a statement of a sidecar; ",
+		"prefix":                                 "1:1 bind-syntax: found 1 words, expected prefix TEXT; ",
+		"rename a b":                             "1:10 bind-syntax: \"b\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
+		"rename a A-B":                           "1:10 bind-syntax: \"A-B\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
+		"package a\npackage b":                   "2:1 bind-duplicate: second package; ",
+		"prefix a\nprefix a":                     "2:8 bind-duplicate: second prefix a; ",
+		"open a\nopen a":                         "2:6 bind-duplicate: second open of a; ",
+		"import a/b.x\nimport a/b.x":             "2:8 bind-duplicate: second import of a/b.x; ",
+		"code propetry A b":                      "1:6 bind-syntax: \"propetry\" is not a space of code points; did you mean property?",
+		"code zzz A b":                           "1:6 bind-syntax: \"zzz\" is not a space of code points; use one of header-type, flag, property, characteristic, error, operation",
+		"code flag A b":                          "1:13 bind-syntax: found \"b\", expected void: a flag carries no data; ",
+		"code header-type A":                     "1:1 bind-syntax: found 3 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
+		"code property A b F":                    "1:1 bind-syntax: found 5 words, expected code SPACE CONST TYPE|void, and FLAG... after a header-type; ",
+		"message head":                           "1:1 bind-syntax: found 2 words, expected message STRUCT FIELD.PATH; ",
+		"message head a..b":                      "1:14 bind-syntax: found \"a..b\", expected names separated by dots; ",
+		"message a b\nmessage a c":               "2:1 bind-duplicate: second message of a; ",
+		"number a.b":                             "1:1 bind-syntax: found 2 words, expected number STRUCT.FIELD SPACE, and DATA or DATA default after it; ",
+		"number a.b flag c default d":            "1:1 bind-syntax: found 6 words, expected number STRUCT.FIELD SPACE, and DATA or DATA default after it; ",
+		"number ab property":                     "1:8 bind-syntax: found \"ab\", expected STRUCT.FIELD; ",
+		"number a.b.c property":                  "1:8 bind-syntax: found \"a.b.c\", expected STRUCT.FIELD; ",
+		"number a.b errors":                      "1:12 bind-syntax: \"errors\" is not a space of code points; did you mean error?",
+		"number a.b property c empty":            "1:23 bind-syntax: found \"empty\", expected default or the end of the line; ",
+		"number a.b flag c":                      "1:17 bind-syntax: found \"c\", expected the end of the line: a flag carries no data; ",
+		"number a.b flag\nnumber a.b error":      "2:8 bind-duplicate: second number a.b; ",
+		"number a.b error d\nnumber a.c error d": "2:18 bind-duplicate: second number for the data a.d; ",
+		"payload":                                "1:1 bind-syntax: found 1 words, expected payload CONST; ",
+		"payload A\npayload A":                   "2:9 bind-duplicate: second payload A; ",
+		"mesage a b":                             "1:1 bind-unknown-word: \"mesage\" is not a statement of a sidecar; did you mean message?",
+		"ddp P.V args a":                         "1:5 bind-syntax: found \"P.V\", expected PROGRAM.VERSION.PROC; ",
+		"ddp P.V.F arg a":                        "1:11 bind-syntax: found \"arg\", expected args or result; ",
+		"ddp P.V.F args a..b":                    "1:16 bind-syntax: found \"a..b\", expected names separated by dots; ",
+		"ddp P.V.F args a\nddp P.V.F args  a":    "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {
 			t.Errorf("%q: %q, expected %q", text, found, want)

@@ -205,7 +205,7 @@ var rules = [numRules]Info{
 	OptionalInProc:   {"XDR0716", "pointer-in-procedure", Warning, "RFC 5531 §12.2", "declare the optional type with typedef and use its name"},
 
 	BindSyntax:      {"XDR0801", "bind-syntax", Error, "", "see xdrgen gen -help for the syntax of a sidecar"},
-	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code or ddp"},
+	BindUnknownWord: {"XDR0802", "bind-unknown-word", Error, "", "use package, prefix, rename, import, type, define, open, code, message, number, payload or ddp"},
 	BindUnknownName: {"XDR0803", "bind-unknown-name", Error, "", "use a name that the unit declares"},
 	BindDuplicate:   {"XDR0804", "bind-duplicate", Error, "", "remove one of the two"},
 	BindCode:        {"XDR0805", "bind-code", Error, "", "name a constant from 0 to 4294967295 and a type of the unit"},

@@ -11,7 +11,7 @@ import (
 // Length of its root is the number of bytes decoded. If there is a fault, Decode returns an
 // [*Error], and the tree has the values before the fault.
 func Decode(data []byte, t *ir.Type, l Limits) (*Value, error) {
-	d := decoder{data: data, limits: l, index: newIndex()}
+	d := newDecoder(data, l)
 	root := &Value{Index: -1, Type: t}
 	if f := d.value(root); f != nil {
 		return root, f
@@ -40,7 +40,12 @@ type decoder struct {
 	values int
 	depth  int
 	chain  []*Value // from the root to the current value
+	end    string   // where data ends, for messages
 	claim  string   // a note on the first count for which the input is too short; empty if none
+}
+
+func newDecoder(data []byte, l Limits) decoder {
+	return decoder{index: newIndex(), data: data, limits: l, end: "the end of the input"}
 }
 
 // fault returns an error for the current value.
@@ -54,7 +59,7 @@ func (d *decoder) short(n uint64) *Error {
 	if n <= left {
 		return nil
 	}
-	e := d.fault(Short, d.off, int(left), "found %d bytes before the end of the input, expected %d", left, n)
+	e := d.fault(Short, d.off, int(left), "found %d bytes before %s, expected %d", left, d.end, n)
 	e.Note = d.claim
 	return e
 }

@@ -7,116 +7,172 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// Message describes a message that consists of several values: a header, a body, an RPC
-// message, and arguments or results. The earlier values determine the types of the later ones,
-// so that the type of a message depends on its bytes.
+// Message describes a message that consists of several values: a prefix or header, a body, an
+// RPC message, and arguments or results. The earlier values determine the types of the later
+// ones.
 type Message struct {
-	Header   *ir.Type       // type of the header; nil if there is none
-	Path     string         // of the number in Header that selects the body; empty for no body
-	Codes    []ir.CodePoint // types of the body by number
-	RPC      *ir.Type       // rpc_msg if an RPC message follows, else nil
-	Programs []*ir.Decl     // programs that declare the arguments of calls
-	Result   *ir.Type       // result of the procedure that a reply answers; nil if not known
+	Header   *ir.Type    // type of a header; nil if there is none
+	Prefix   *ir.Message // the prefix, whose number selects the body; nil if there is none
+	Codes    *Codes      // types of the body and of the data after it; not nil if Prefix is not
+	RPC      *ir.Type    // rpc_msg if the payload is an RPC message, else nil
+	Programs []*ir.Decl  // programs that declare the arguments of calls
+	Result   *ir.Type    // result of the procedure that a reply answers; nil if not known
 }
 
-// HeaderType is the code space whose code points select the body of a message.
-const HeaderType = "header-type"
+// messageType is the type of a message. Its fields are prefix or header, body, data, rpc, and
+// args or result, as far as they are present. The data of an error follow the body. The field
+// payload has bytes for which there is no type, and undecoded those after a prefix whose header
+// type is unknown.
+var messageType = &ir.Type{Kind: ir.Ref, Ref: &ir.Decl{Kind: ir.Struct, Name: "message"}}
 
-// Type returns the type of the message in data: a struct with the fields header, body, rpc,
-// and args or result, as far as they are present. The field payload has the words for which
-// there is no type. An error means that Path is wrong; Type does not report faults in the
-// data, which Decode finds.
-func (m *Message) Type(data []byte, l Limits) (*ir.Type, error) {
-	r := messageReader{data: data, limits: l}
-	if m.Header != nil {
-		if err := m.header(&r); err != nil {
-			return nil, err
+// Decode decodes a message from the start of data. It returns what function Decode returns.
+func (m *Message) Decode(data []byte, l Limits) (*Value, error) {
+	root, f := m.decode(data, l)
+	if f != nil {
+		return root, f
+	}
+	return root, nil
+}
+
+// DecodeAll is Decode, but bytes after the message are a fault.
+func (m *Message) DecodeAll(data []byte, l Limits) (*Value, error) {
+	root, f := m.decode(data, l)
+	if n := root.Length; f == nil && n < len(data) {
+		f = &Error{
+			Code: Trailing, Offset: n, Length: len(data) - n,
+			Message: fmt.Sprintf("found %s after the message, expected the end", plural(len(data)-n, "byte")),
+		}
+		if p := m.headerType(root); p != nil && !p.Payload {
+			f.Note = fmt.Sprintf("a payload follows only header types with a payload line in the sidecar, and %s has none", p.Const)
 		}
 	}
-	if m.RPC != nil && r.open() {
-		m.rpc(&r)
+	if f != nil {
+		return root, f
 	}
-	if n := len(r.data); r.open() && n%4 == 0 {
-		r.add("payload", &ir.Type{Kind: ir.FixedOpaque, Len: uint64(n)})
-	}
-	return &ir.Type{Kind: ir.Ref, Ref: &ir.Decl{Kind: ir.Struct, Name: "message", Fields: r.fields}}, nil
+	return root, nil
 }
 
-// messageReader decodes the values of a message one after the other.
-type messageReader struct {
-	data   []byte // not yet decoded
-	limits Limits
-	fields []*ir.Field
-	ended  bool // the last field takes the rest of the data, or is faulty
-}
-
-// open reports whether more values can be decoded.
-func (r *messageReader) open() bool { return !r.ended && len(r.data) > 0 }
-
-func (r *messageReader) add(name string, t *ir.Type) {
-	r.fields = append(r.fields, &ir.Field{Name: name, Type: t})
-}
-
-// decode adds a field and decodes its value. It returns nil if the value is faulty.
-func (r *messageReader) decode(name string, t *ir.Type) *Value {
-	r.add(name, t)
-	v, err := Decode(r.data, t, r.limits)
-	if err != nil {
-		r.ended = true
+// headerType returns the code point that the prefix of a message selects, or nil.
+func (m *Message) headerType(root *Value) *ir.CodePoint {
+	if m.Prefix == nil {
 		return nil
 	}
-	r.data = r.data[v.Length:]
-	return v
-}
-
-// last adds a field whose value takes the rest of the data.
-func (r *messageReader) last(name string, t *ir.Type) {
-	r.add(name, t)
-	r.ended = true
-}
-
-// header decodes the header, and the body that a number in it selects.
-func (m *Message) header(r *messageReader) error {
-	head := r.decode("header", m.Header)
-	if head == nil || m.Path == "" {
-		return nil
-	}
-	v := head.find(m.Path)
-	if v == nil {
-		return fmt.Errorf("%s has no field %s", m.Header.Spell(), m.Path)
-	}
-	switch t := v.Type.Underlying(); {
-	case t.Kind == ir.Uint, t.Kind == ir.Int, t.Kind == ir.Ref && t.Ref.Kind == ir.Enum:
-	default:
-		return fmt.Errorf("field %s of %s is %s, expected a 32-bit number", m.Path, m.Header.Spell(), v.Type.Spell())
-	}
-	for _, c := range m.Codes {
-		if c.Space == HeaderType && c.Value == uint32(v.Word) {
-			if c.Decl != nil {
-				r.decode("body", typeOf(c.Decl))
-			}
-			return nil
-		}
+	if v := root.find("prefix." + strings.Join(m.Prefix.Path, ".")); v != nil && v.Length > 0 {
+		return m.Codes.Point(ir.SpaceHeaderType, uint32(v.Word))
 	}
 	return nil
 }
 
-// rpc decodes an RPC message (RFC 5531 §9), and adds the arguments or results that follow it.
-func (m *Message) rpc(r *messageReader) {
-	v := r.decode("rpc", m.RPC)
-	if v == nil || len(r.data) == 0 && v.find("body.cbody") == nil {
+func (m *Message) decode(data []byte, l Limits) (*Value, *Error) {
+	r := messageReader{decoder: newDecoder(data, l), root: &Value{Index: -1, Type: messageType}}
+	r.chain = []*Value{r.root}
+	f := m.parts(&r)
+	r.root.Length = r.off
+	return r.root, f
+}
+
+// messageReader decodes the values of a message one after the other.
+type messageReader struct {
+	decoder
+	root *Value
+}
+
+// left returns the number of bytes that are not decoded yet.
+func (r *messageReader) left() int { return len(r.data) - r.off }
+
+// next decodes the next value of the message.
+func (r *messageReader) next(name string, t *ir.Type) (*Value, *Error) {
+	if f := r.child(r.root, name, -1, t); f != nil {
+		return nil, f
+	}
+	return r.root.Items[len(r.root.Items)-1], nil
+}
+
+// bytes adds the bytes that are left as one value.
+func (r *messageReader) bytes(name string) {
+	n := r.left()
+	if n == 0 {
 		return
 	}
-	if call := v.find("body.cbody"); call != nil {
+	r.root.Items = append(r.root.Items, &Value{
+		Name: name, Index: -1, Type: &ir.Type{Kind: ir.FixedOpaque, Len: uint64(n)}, Offset: r.off, Length: n, Bytes: r.data[r.off:],
+	})
+	r.off += n
+}
+
+// parts decodes the values of a message.
+func (m *Message) parts(r *messageReader) *Error {
+	switch {
+	case m.Prefix != nil:
+		if f := m.typed(r); f != nil {
+			return f
+		}
+		p := m.headerType(r.root)
+		if p == nil {
+			r.bytes("undecoded")
+		}
+		if p == nil || !p.Payload {
+			return nil
+		}
+	case m.Header != nil:
+		if _, f := r.next("header", m.Header); f != nil {
+			return f
+		}
+	}
+	if m.RPC != nil && r.left() > 0 {
+		if ended, f := m.rpc(r); ended || f != nil {
+			return f
+		}
+	}
+	if m.Prefix != nil || r.left()%4 == 0 {
+		r.bytes("payload")
+	}
+	return nil
+}
+
+// typed decodes the prefix, the body that its number selects, and the data of an error.
+func (m *Message) typed(r *messageReader) *Error {
+	if _, f := r.next("prefix", typeOf(m.Prefix.Decl)); f != nil {
+		return f
+	}
+	p := m.headerType(r.root)
+	if p == nil || p.Decl == nil {
+		return nil
+	}
+	body, f := r.next("body", typeOf(p.Decl))
+	if f != nil {
+		return f
+	}
+	if p = m.Codes.after(body); p != nil {
+		_, f = r.next("data", typeOf(p.Decl))
+	}
+	return f
+}
+
+// rpc decodes an RPC message (RFC 5531 §9), and the arguments or results that follow it. It
+// reports whether the message ends there.
+func (m *Message) rpc(r *messageReader) (ended bool, f *Error) {
+	v, f := r.next("rpc", m.RPC)
+	if f != nil {
+		return true, f
+	}
+	call := v.find("body.cbody")
+	if r.left() == 0 && call == nil {
+		return false, nil
+	}
+	if call != nil {
 		number := func(name string) uint32 { return uint32(call.find(name).Word) }
 		if t := m.args(number("prog"), number("vers"), number("proc")); t != nil {
-			r.last("args", t)
+			_, f = r.next("args", t)
+			return true, f
 		}
-		return
+		return false, nil
 	}
 	if stat := v.find("body.rbody.areply.reply_data.stat"); stat != nil && stat.Word == 0 && m.Result != nil {
-		r.last("result", m.Result) // RFC 5531 §9: SUCCESS
+		_, f = r.next("result", m.Result) // RFC 5531 §9: SUCCESS
+		return true, f
 	}
+	return false, nil
 }
 
 // args returns the type of the arguments of a procedure, or nil if it is not declared.

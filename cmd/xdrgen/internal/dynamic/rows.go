@@ -13,13 +13,14 @@ import (
 // Role is the role of a [Row] within the value at its path.
 type Role string
 
-// The roles of rows. All except Data are words that the encoding adds.
+// The roles of rows. All except Data and Rest are words that the encoding adds.
 const (
 	Data    Role = "value"
 	Count   Role = "count"   // of bytes or elements
 	Present Role = "present" // optional data, or another element of a list, follows
 	Absent  Role = "absent"  // optional data is absent
 	End     Role = "end"     // end of a list
+	Rest    Role = "rest"    // bytes that are not decoded because of a fault in opaque data
 )
 
 // Row is one item of XDR: a number, a count, or opaque data with its padding.
@@ -30,6 +31,7 @@ type Row struct {
 	Type           *ir.Type // of Value
 	Value          *Value   // the value at Path
 	Text           string   // for people: "OP_READ (1)", "3 elements"
+	Fault          *Error   // of role Rest: the fault
 }
 
 // Rows returns all items of a tree in order of offset. Each byte that Decode decoded is in
@@ -59,8 +61,7 @@ func (w *rowWalk) value(v *Value) bool {
 	case v.Length == 0:
 		return true
 	case t.Kind == ir.Opaque || t.Kind == ir.String:
-		return w.row(v, v.Offset, 4, Count, "%s", plural(int(v.Word), "byte")) &&
-			(v.Length == 4 || w.row(v, v.Offset+4, v.Length-4, Data, "%s", Text(v)))
+		return w.opaque(v)
 	case t.Kind == ir.Array:
 		return w.row(v, v.Offset, 4, Count, "%s", plural(int(v.Word), "element")) && w.items(v)
 	case t.Kind == ir.Optional:
@@ -75,6 +76,29 @@ func (w *rowWalk) value(v *Value) bool {
 		return w.items(v)
 	}
 	return w.row(v, v.Offset, v.Length, Data, "%s", Text(v))
+}
+
+// opaque yields the count of opaque data or of a string, and the bytes or the value in them.
+func (w *rowWalk) opaque(v *Value) bool {
+	count := plural(int(v.Word), "byte")
+	if v.Default {
+		count += ", the default value"
+	}
+	if !w.row(v, v.Offset, 4, Count, "%s", count) {
+		return false
+	}
+	at, end := v.Offset+4, v.Offset+v.Length
+	if v.Inner == nil && v.Fault == nil {
+		return at == end || w.row(v, at, end-at, Data, "%s", Text(v))
+	}
+	if v.Inner != nil {
+		if !w.value(v.Inner) {
+			return false
+		}
+		at += v.Inner.Length
+	}
+	return v.Fault == nil ||
+		w.yield(Row{Offset: at, Length: end - at, Path: pathOf(w.chain), Role: Rest, Type: v.Type, Value: v, Fault: v.Fault})
 }
 
 func (w *rowWalk) items(v *Value) bool {
@@ -117,6 +141,9 @@ func plural(n int, what string) string {
 
 // Text returns a number, an enum member, a string or the length of opaque data, for people.
 func Text(v *Value) string {
+	if v.Number != nil && v.Member == nil {
+		return v.Number.text(v)
+	}
 	t := v.Type.Underlying()
 	switch t.Kind {
 	case ir.Bool:

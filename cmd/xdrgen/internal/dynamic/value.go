@@ -31,6 +31,12 @@ type Value struct {
 	Member *ir.Member
 	Arm    *ir.Arm
 	Items  []*Value
+
+	// Set by Codes.Annotate:
+	Number  *Number // meaning of a number
+	Inner   *Value  // value in opaque data, as far as it was decoded
+	Fault   *Error  // fault in the opaque data, or nil
+	Default bool    // the opaque data are empty and stand for the default value
 }
 
 // Limits bounds the cost of a tree.

@@ -11,6 +11,8 @@ type Bind struct {
 	Renames  []Rename     // "rename": the Go name of an XDR name, used as it is
 	Imports  []string     // "import": includes that the document does not have: "rpcrdma2/common.x"
 	Codes    []CodePoint  // "code": the type that a code point selects
+	Messages []Message    // "message": the structs that messages begin with
+	Numbers  []Number     // "number" and "message": the fields that have numbers of code points
 	DDP      []DDPBinding // "ddp": items that may be reduced
 }
 
@@ -27,6 +29,13 @@ type Rename struct {
 	GoName string
 }
 
+// The code spaces whose numbers have a meaning of their own.
+const (
+	SpaceHeaderType = "header-type" // selects the body of a message
+	SpaceFlag       = "flag"        // each number has one bit
+	SpaceError      = "error"       // data of an error follow the body of its message
+)
+
 // CodePoint is a number of an open code space with the type of its data.
 type CodePoint struct {
 	Pos   source.Span
@@ -38,6 +47,28 @@ type CodePoint struct {
 
 	Flags []string // for a header type: XDR names of the flags that it may have
 	Mask  uint32   // the bits of Flags, resolved by sema
+
+	Payload bool // "payload", for a header type: a payload follows the body
+}
+
+// Message is a kind of message: it begins with a struct, the prefix, one of whose fields has the
+// number of the header type. The body follows the prefix.
+type Message struct {
+	Pos    source.Span
+	Struct string   // XDR name of the prefix
+	Path   []string // field names from the prefix to the number
+	Decl   *Decl    // the prefix, resolved by sema
+}
+
+// Number is a field whose value is the number of a code point, or flags.
+type Number struct {
+	Pos     source.Span
+	Struct  string // XDR name of the struct or union
+	Field   string
+	Space   string // of the code points
+	Data    string // opaque field of the struct with data of the code point's type; empty if none
+	Default bool   // empty data stand for the default value
+	Decl    *Decl  // the struct or union, resolved by sema
 }
 
 // DDPBinding is a data item that an upper-layer binding makes eligible for direct data

@@ -80,7 +80,7 @@ func (c *compiler) readBind(u *unit, places ...string) error {
 		f := source.NewFile(filepath.ToSlash(name), text)
 		c.files = append(c.files, f)
 		parsed := bind.Parse(f, c.report)
-		u.bind, u.open, u.given = parsed.Bind, parsed.Open, parsed.Given
+		u.bind, u.open, u.given, u.payloads = parsed.Bind, parsed.Open, parsed.Given, parsed.Payloads
 		u.opened = map[string]bool{}
 		for _, w := range u.open {
 			u.opened[w.Text] = true
@@ -122,6 +122,7 @@ func (c *compiler) resolveBind(u *unit) {
 		s.decl.Open = true
 	}
 	c.resolveCodes(u)
+	c.resolveNumbers(u, names)
 	paths := map[ddpOwner][][]string{}
 	for i := range u.bind.DDP {
 		c.resolveDDP(u, &u.bind.DDP[i], paths)

@@ -23,17 +23,18 @@ import (
 // unit is a scope: the files of the command line with the files that they include from their own
 // folder, or all files of another folder.
 type unit struct {
-	name    string
-	dir     string // absolute
-	files   []*syntax.File
-	have    map[string]bool // absolute paths of its files
-	macros  map[string]string
-	imports []*unit // all units that it builds on, directly or not, in order of first include
-	imp     *ir.Import
-	bind    *ir.Bind
-	open    []bind.Word     // "open" of the sidecar: enums that take any number
-	opened  map[string]bool // the names in open
-	given   []bind.Given
+	name     string
+	dir      string // absolute
+	files    []*syntax.File
+	have     map[string]bool // absolute paths of its files
+	macros   map[string]string
+	imports  []*unit // all units that it builds on, directly or not, in order of first include
+	imp      *ir.Import
+	bind     *ir.Bind
+	open     []bind.Word     // "open" of the sidecar: enums that take any number
+	payloads []bind.Word     // "payload" of the sidecar: header types that carry a payload
+	opened   map[string]bool // the names in open
+	given    []bind.Given
 
 	scope   map[string]*symbol
 	syms    []*symbol // in source order
