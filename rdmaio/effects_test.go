@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,39 +73,6 @@ func TestAllWaitersGo(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// A caller that runs the state machine hands it over after a while. Here each Call is served on the
-// first caller's goroutine and causes the next one, from another goroutine: without the hand-over
-// the first caller would stay until the last Call.
-func TestRunnerHandsOver(t *testing.T) {
-	const chain = 400
-	var c *rdmaio.Conn
-	var wg sync.WaitGroup
-	var served atomic.Uint32
-	c = plain(t, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		xid := binary.BigEndian.Uint32(r.Message)
-		served.Store(xid)
-		if xid < chain {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				if _, err := c.Call(context.Background(), nullCall(xid+1, 40)); err != nil {
-					t.Error(err)
-				}
-			}()
-			time.Sleep(100 * time.Microsecond) // until that one is in the queue
-		}
-		r.Reply(rdmaio.Message{Inline: replyHeader(xid).buf}, nil)
-	}), nil)
-	again(t, c, smallCall(), 1)
-	if n := served.Load(); n >= chain {
-		t.Errorf("the first caller was kept until %d Calls of others were served", n)
-	}
-	for served.Load() < chain {
-		time.Sleep(time.Millisecond)
-	}
-	wg.Wait()
 }
 
 // Calls of several callers go out by one post, if there were others in progress. With one

@@ -53,6 +53,18 @@ var rdmaioMutants = []mutant{
 
 	// The driver.
 	{"a refused Send counts as sent", "rdmaio/internal/driver/step.go", "				r.Err = cmp.Or(r.Err, err) // its answer may be among them\n", "				r.Err = cmp.Or(r.Err, nil)\n", driverTests},
+	{"a queue is polled before it is armed", "rdmaio/internal/driver/completions.go", "	if arm && err == nil {\n		err = d.recvs.cq.Arm(false)\n	}\n	n, got := 0, 0\n", "	if arm && err == nil {\n		defer func() { _ = d.recvs.cq.Arm(false) }()\n	}\n	n, got := 0, 0\n", driverTests},
+	{"a queue that notified counts as armed", "rdmaio/internal/driver/completions.go", "	c.armed, d.look = false, true\n", "	d.look = true\n", driverTests},
+	{"completions of Sends are never awaited", "rdmaio/internal/driver/run.go", " || again || d.await && !d.sends.armed\n", " || again\n", driverTests},
+	{"a runner never hands over", "rdmaio/internal/driver/run.go", "		if rounds == 0 {\n", "		if rounds < -1<<40 {\n", driverTests},
+	{"Stop does not wait for the runner", "rdmaio/internal/driver/driver.go", "	for d.running || d.busy > 0 {\n", "	for d.busy > 0 {\n", driverTests},
+	{"Stop does not wait for Requests", "rdmaio/internal/driver/driver.go", "	for d.running || d.busy > 0 {\n", "	for d.running {\n", driverTests},
+	{"the timer stays at a later time", "rdmaio/internal/driver/step.go", "d.timing.Load() && d.due <= at {", "d.timing.Load() {", driverTests},
+	{"the timer is set for each step", "rdmaio/internal/driver/step.go", "d.timing.Load() && d.due <= at {", "d.timing.Load() && d.due == at {", driverTests},
+	{"completed work is late", "rdmaio/internal/driver/step.go", "	d.look = true // completed work is not late\n", "", driverTests},
+	{"memory goes back before the disconnect", "rdmaio/internal/driver/step.go", "		_ = verbs.Disconnect(d.qp, d.owner.Ending(f.Fail)) // there is no remedy if it fails\n", "		defer func() { _ = verbs.Disconnect(d.qp, d.owner.Ending(f.Fail)) }()\n", driverTests},
+	{"a connection drains twice", "rdmaio/internal/driver/requests.go", "		d.drainPosted = true\n", "", driverTests},
+	{"a connection is idle during a step", "rdmaio/internal/driver/requests.go", "	idle = !d.running && d.busy == 0\n", "	idle = d.busy == 0\n", driverTests},
 
 	// Memory of Calls, and of those that were cancelled.
 	{"only one Call that waits for memory is let go", "rdmaio/limit.go", "			m.growing = nil\n		}\n		c.grant(q, n)\n", "			m.growing = nil\n		}\n		c.grant(q, n)\n		return\n", ioTests},

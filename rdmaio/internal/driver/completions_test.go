@@ -1,33 +1,16 @@
 package driver
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
-
-// fakeQueue is a completion queue with n completions, which records the calls.
-type fakeQueue struct {
-	verbs.CompletionQueue
-	name  string
-	n     int
-	calls *[]string
-}
-
-func (q *fakeQueue) Arm(bool) error {
-	*q.calls = append(*q.calls, "arm "+q.name)
-	return nil
-}
-
-func (q *fakeQueue) Poll(wcs []verbs.WC) (int, error) {
-	*q.calls = append(*q.calls, "poll "+q.name)
-	k := min(q.n, len(wcs))
-	clear(wcs[:k])
-	q.n -= k
-	return k, nil
-}
 
 // A completion between a Poll of a queue and its Arm would wait for the next one, so queues are
 // armed first. More completions may follow a full batch.
@@ -35,26 +18,162 @@ func TestGather(t *testing.T) {
 	for _, tt := range []struct{ sends, receives, first, second int }{
 		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, 31, 31, 0}, {0, 32, 32, 0}, {32, 8, 32, 8}, {20, 20, 32, 8}, {0, 40, 32, 8},
 	} {
-		var calls []string
-		d := &Driver{
-			sends: completions{cq: &fakeQueue{name: "sends", n: tt.sends, calls: &calls}},
-			recvs: completions{cq: &fakeQueue{name: "receives", n: tt.receives, calls: &calls}},
-		}
-		events, again := d.gather(nil, true, true)
-		if len(events) != tt.first || again != (tt.first == len(d.wcs)) {
+		r := newRig(t)
+		r.sends.wcs, r.recvs.wcs = make([]verbs.WC, tt.sends), make([]verbs.WC, tt.receives)
+		events, again := r.d.gather(nil, true, true)
+		if len(events) != tt.first || again != (tt.first == len(r.d.wcs)) {
 			t.Errorf("%d and %d completions: %d taken, again %t", tt.sends, tt.receives, len(events), again)
 		}
 		for _, q := range []string{"sends", "receives"} {
-			arm, poll := slices.Index(calls, "arm "+q), slices.Index(calls, "poll "+q)
+			arm, poll := slices.Index(r.calls, "arm "+q), slices.Index(r.calls, "poll "+q)
 			if arm < 0 || poll >= 0 && poll < arm {
-				t.Errorf("%d and %d completions: %q", tt.sends, tt.receives, calls)
+				t.Errorf("%d and %d completions: %q", tt.sends, tt.receives, r.calls)
 			}
 		}
 		if !again {
 			continue
 		}
-		if events, again = d.gather([]engine.Event{}, false, false); len(events) != tt.second || again {
+		if events, again = r.d.gather([]engine.Event{}, false, false); len(events) != tt.second || again {
 			t.Errorf("%d and %d completions: %d taken the second time, again %t", tt.sends, tt.receives, len(events), again)
 		}
 	}
 }
+
+// Whenever two completions come, before, between and after the calls of the completion queues, the
+// engine gets both: those of Receives in any case, those of the send queue while it awaits them.
+func TestNoCompletionMissed(t *testing.T) {
+	const points = 24 // more than there are calls
+	for _, await := range []bool{false, true} {
+		for first := range points {
+			for second := first; second < points; second++ {
+				for queues := range 4 {
+					if !await && queues != 0 {
+						continue
+					}
+					r := newRig(t)
+					r.step = func(_ []engine.Event, f *engine.Effects) { f.Await = await }
+					at := [2]int{first, second}
+					var sent [2]bool
+					complete := func(k int) {
+						sent[k] = true
+						q := r.recvs
+						if queues>>k&1 == 1 {
+							q = r.sends
+						}
+						q.complete(verbs.WC{WRID: uint64(k)})
+					}
+					n := -1
+					r.during = func(string) {
+						n++
+						for k, point := range at {
+							if !sent[k] && point == n {
+								complete(k)
+							}
+						}
+					}
+					r.d.Start(fakeEngine{r})
+					for k := range at {
+						if !sent[k] {
+							complete(k) // the Driver is idle
+						}
+					}
+					var got [2]int
+					for _, ev := range r.events(engine.EventCompletion) {
+						got[ev.WC.WRID]++
+					}
+					if got != [2]int{1, 1} {
+						t.Fatalf("await %t, queues %02b, completions at calls %d and %d: the engine got %v of them, want one each; calls %q",
+							await, queues, first, second, got, r.calls)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The completion queue of the send queue is armed only while the engine awaits its completions.
+// Otherwise they come with the next Receive, before it.
+func TestSendsArmedWhileAwaited(t *testing.T) {
+	r := newRig(t)
+	var await bool
+	r.step = func(_ []engine.Event, f *engine.Effects) { f.Await = await }
+	r.d.Start(fakeEngine{r})
+	r.sends.complete(verbs.WC{WRID: 1})
+	if n := len(r.events(engine.EventCompletion)); n != 0 || r.sends.armed {
+		t.Fatalf("%d completions of the send queue came at once, armed %t", n, r.sends.armed)
+	}
+	r.recvs.complete(verbs.WC{WRID: 2})
+	if got := r.events(engine.EventCompletion); len(got) != 2 || got[0].WC.WRID != 1 || got[1].WC.WRID != 2 {
+		t.Fatalf("events %v, want the completion of the Send before that of the Receive", got)
+	}
+	await = true
+	r.d.Post(engine.Event{Kind: engine.EventTerms})
+	if !r.sends.armed {
+		t.Error("the engine awaits completions of Sends, and their queue is not armed")
+	}
+	await = false
+	for id := range uint64(2) { // the Step with the first of them says that no more are awaited
+		r.sends.complete(verbs.WC{WRID: 3 + id})
+	}
+	if n := len(r.events(engine.EventCompletion)); n != 4 || r.sends.armed {
+		t.Errorf("%d completions, want 4; armed %t, want not", n, r.sends.armed)
+	}
+	// Receives are armed again after each notification, and only then.
+	if n := r.count("arm receives"); n != 2 {
+		t.Errorf("the queue of Receives was armed %d times for one notification, want 2", n)
+	}
+}
+
+// A completion that failed ends the connection with the cause that the queue pair has, which says
+// more than a status. It has the request of a Send, and not that of a Receive. Flushed completions
+// are no reason.
+func TestFailedCompletion(t *testing.T) {
+	broken := fmt.Errorf("%w: by the peer", verbs.ErrConnectionBroken)
+	status := verbs.StatusError{Status: verbs.StatusRemoteAccess}
+	for _, tt := range []struct {
+		name  string
+		sends bool
+		qp    error
+		want  error
+	}{
+		{"Send, cause known", true, broken, broken},
+		{"Receive, cause known", false, broken, broken},
+		{"Send, cause unknown", true, nil, status},
+		{"Receive, cause unknown", false, nil, status},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			r.step = func(_ []engine.Event, f *engine.Effects) { f.Await = true }
+			r.d.Start(fakeEngine{r})
+			r.qpErr = tt.qp
+			q := r.recvs
+			if tt.sends {
+				q = r.sends
+			}
+			q.complete(verbs.WC{WRID: 3, Status: verbs.StatusRemoteAccess})
+			all := r.events(engine.EventBroken)
+			if len(all) == 0 || !errors.Is(all[0].Err, tt.want) || (all[0].WC != nil) != tt.sends {
+				t.Errorf("events %v, want the cause %v, with the request %t", all, tt.want, tt.sends)
+			}
+			q.complete(verbs.WC{WRID: 4, Status: verbs.StatusFlushed})
+			if again := r.events(engine.EventBroken); len(again) != len(all) || len(r.events(engine.EventCompletion)) != 1 {
+				t.Errorf("a flushed completion: events %v", again)
+			}
+		})
+	}
+}
+
+// An error of a completion queue ends the connection.
+func TestClosedQueue(t *testing.T) {
+	r := newRig(t)
+	r.d.recvs.cq = closedCQ{}
+	r.d.Start(fakeEngine{r})
+	want := [][]engine.EventKind{{engine.EventBroken, engine.EventStart}}
+	if diff := cmp.Diff(want, r.kinds()); diff != "" || !errors.Is(r.steps[0][0].Err, verbs.ErrClosed) {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+type closedCQ struct{ verbs.CompletionQueue }
+
+func (closedCQ) Arm(bool) error { return verbs.ErrClosed }
