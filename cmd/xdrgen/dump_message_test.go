@@ -39,8 +39,8 @@ func prefixHex(htype, flags int) string {
 // hand-written vectors, whose comments give the meaning of each word.
 // R138, R148, R149, R150, R213, R231
 func TestDumpGolden(t *testing.T) {
-	const v2, xchar = "../../spec/x/rpcrdma2", "../../spec/x/xchar"
-	two, ext := vectorsOf(t, "rpcrdma2"), vectorsOf(t, "xchar")
+	const v2, xchar, last, carrier = "../../spec/x/rpcrdma2", "../../spec/x/xchar", "../../spec/x/rpcrdma2draft07", "../../spec/x/xcharcarrier"
+	two, ext, seven, carried := vectorsOf(t, "rpcrdma2"), vectorsOf(t, "xchar"), vectorsOf(t, "rpcrdma2draft07"), vectorsOf(t, "xcharcarrier")
 	for _, c := range []struct{ name, flags, hex, unit string }{
 		{"call", "-message", two["message-call"], v2},
 		{"call-rpc", "-message -rpc", two["message-call"], v2},
@@ -59,6 +59,11 @@ func TestDumpGolden(t *testing.T) {
 		{"init", "-type optinfo_initxch", ext["init"], xchar},
 		{"init-unknown", "-type optinfo_initxch", ext["init-unknown"], xchar},
 		{"update", "-type optinfo_updxch", ext["upd"], xchar},
+		{"draft07-middle", "-message", seven["message-call-middle"], last},
+		{"draft07-inline", "-message -rpc", seven["message-call-inline"], last},
+		{"draft07-grant", "-message", seven["message-grant"], last},
+		{"carrier", "-message -import xchar/xchar.x -I ../../spec/x", prefixHex(0xffffff00, 0) + carried["req"], carrier},
+		{"carrier-alone", "-message -I ../../spec/x", prefixHex(0xffffff00, 0) + carried["req"], carrier},
 		{"update-empty", "-type optinfo_updxch", "00000003 00000000 00000001", xchar},
 	} {
 		args := append([]string{"dump", "-hex", c.hex}, strings.Fields(c.flags)...)

@@ -30,7 +30,13 @@ func (c *compiler) resolveCodes(u *unit) {
 			continue
 		}
 		for _, p := range i.bind.Codes {
-			taken[codeKey{p.Space, p.Value}] = takenCode{p.Pos, i.name}
+			k := codeKey{p.Space, p.Value}
+			if old, dup := taken[k]; dup && old.unit != i.name {
+				c.report(diag.New(diag.BindDuplicate, p.Pos, "%s %s has the number %d, which unit %s uses", p.Space, p.Const, p.Value, old.unit).
+					With(old.at, "used here").Helpf("include only one of the units %s and %s", old.unit, i.name))
+				continue
+			}
+			taken[k] = takenCode{p.Pos, i.name}
 		}
 	}
 	for i := range u.bind.Codes {

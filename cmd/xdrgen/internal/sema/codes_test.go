@@ -5,6 +5,25 @@ import (
 	"testing"
 )
 
+// TestCodesOfUnits checks that two included units must not use one number in one space.
+func TestCodesOfUnits(t *testing.T) {
+	for own, want := range map[string]string{"property": "property B_P has the number 7, which unit a uses", "error": ""} {
+		r := compileFiles(t, Options{ImportRoot: "example.org"}, map[string]string{
+			"a/a.x": "const A_P = 7;\n", "a/a.bind": "code property A_P void\n",
+			"b/b.x": "#include \"a/a.x\"\nconst A_MORE = A_P;\n", "b/b.bind": "",
+			"d/d.x": "const B_P = 7;\n", "d/d.bind": "code " + own + " B_P void\n",
+			"ext/ext.x": "#include \"b/b.x\"\n#include \"a/a.x\"\n#include \"d/d.x\"\nconst X = B_P; const Y = A_P; const Z = A_MORE;\n",
+		}, "ext/ext.x")
+		var got []string
+		for _, d := range r.Diags {
+			got = append(got, d.Message)
+		}
+		if s := strings.Join(got, "; "); s != want {
+			t.Errorf("%s: found %q, want %q", own, s, want)
+		}
+	}
+}
+
 // TestCodes checks the numbers of an extension against those of the unit that it includes (R322).
 // Each number has only one meaning.
 func TestCodes(t *testing.T) {
