@@ -113,7 +113,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.qp = c.driver.QP()
 	c.version = new(v1.Version)
 	cfg := engine.Config{
-		Role: role, Version: c.version, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
+		Role: role, Versions: []protocol.Version{c.version}, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 	}

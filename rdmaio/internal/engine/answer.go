@@ -18,7 +18,7 @@ func (rs *responder) answer(r *Request) {
 	}
 	switch {
 	case r.Answer.Drop:
-		rs.postRecv(r.recv)
+		rs.repost(r)
 		rs.account.Answered()
 		rs.stats.DroppedMessages++
 		rs.release(r)
@@ -33,6 +33,32 @@ func (rs *responder) answer(r *Request) {
 	}
 	rs.shape(r)
 	rs.wait(r, queued)
+}
+
+// ready reports whether the first request in the queue can be posted, or with inside, if it may be
+// while a continued message is sent.
+func (rs *responder) ready(inside bool) bool {
+	if rs.answers.len() == 0 {
+		return false
+	}
+	switch r := *rs.answers.at(0); {
+	case r.state == readQueued:
+		return true
+	case r.state == doneQueued:
+		return !inside
+	case r.hdr.Kind == header.KindError:
+		return rs.account.Free(protocol.ClassError)
+	default:
+		return !inside && rs.account.Free(protocol.ClassAnswer)
+	}
+}
+
+// repost posts the Receive of a Request again, unless that was done.
+func (rs *responder) repost(r *Request) {
+	if r.recv != none {
+		rs.postRecv(r.recv)
+		r.recv = none
+	}
 }
 
 // shape makes the header of a reply.
@@ -120,8 +146,7 @@ func (rs *responder) wait(r *Request, s requestState) {
 // send posts an answer: the Receive it came in, for the grant that goes out
 // with it (R133), then Writes, then the Send (RFC 8166 §3.5.2; R4).
 func (rs *responder) send(r *Request) {
-	rs.postRecv(r.recv)
-	r.recv = none
+	rs.repost(r)
 	want := r.hdr.Credit
 	rs.account.Answered()
 	m := &r.hdr
@@ -129,7 +154,16 @@ func (rs *responder) send(r *Request) {
 		// RFC 8167 §5.2; R274. An ERROR has the Call's, whatever that was (R116).
 		m.Vers = rs.version.Number()
 	}
+	m.Answer = true // R144
 	buf, n, err := rs.sends.message(m, r.Answer.Payload)
+	if err != nil && rs.sends.canContinue(m, r.Answer.Payload) {
+		s := &rs.sends.sequence
+		s.start(m, r.Answer.Payload)
+		s.reply = r
+		rs.to(r, sending)
+		rs.sendPart(s)
+		return
+	}
 	if err != nil && m.Kind != header.KindError {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
 		m.Kind, m.Err, r.transfers = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem}), r.transfers[:0]
@@ -151,6 +185,30 @@ func (rs *responder) send(r *Request) {
 		rs.flow.Replies++
 	}
 	rs.sends.grant(buf, class, want)
+	rs.postAnswer(r, buf, n)
+}
+
+// sendPart posts the next part of a Reply that is continued, with the Writes before the last one.
+func (rs *responder) sendPart(s *sequence) {
+	r := s.reply
+	buf, n, last, err := rs.sends.part(s)
+	if err != nil {
+		rs.end(err)
+		return
+	}
+	rs.sends.grant(buf, s.class(), 0)
+	s.begun = true
+	if !last {
+		rs.sends.post(buf, n)
+		return
+	}
+	rs.sends.sequence = sequence{}
+	rs.flow.Replies++
+	rs.postAnswer(r, buf, n)
+}
+
+// postAnswer posts the Writes of an answer and then its last message, the n bytes in buf.
+func (rs *responder) postAnswer(r *Request, buf *Buffer, n int) {
 	rs.stats.Sent++
 	rs.posted(r)
 	waits := r
@@ -166,7 +224,7 @@ func (rs *responder) send(r *Request) {
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
 	// RFC 8797 §4.1: with Replies only, and only a key of this very Call; else a plain Send (R261).
 	// Its Reads are over, and its Writes go before (R4).
-	if r.key != 0 && m.Kind != header.KindError {
+	if r.key != 0 && r.hdr.Kind != header.KindError {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
 		rs.stats.RemoteInvalidations++
 	}

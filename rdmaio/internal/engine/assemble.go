@@ -37,8 +37,7 @@ func (rs *responder) assemble(r *Request, err error) {
 		}
 	}
 	if r.reply != nil && r.assemblyEnd() == r.AssemblySize { // it will not be answered
-		rs.postRecv(r.recv)
-		r.recv = none
+		rs.repost(r)
 	}
 	if r.reads == 0 { // chunks of no bytes (T40)
 		rs.filled(r)

@@ -16,6 +16,10 @@ type Call struct {
 	ReplyTo []byte       // memory for an inline reply, used if its capacity is enough
 	Owner   any
 
+	// NamedKey is the key in Lists that the Reply may invalidate, where the Call names it
+	// (Terms.CallNamesKey), or 0.
+	NamedKey uint32
+
 	Err            error
 	Sent           bool          // the peer may have received it
 	Waited         time.Duration // time from EventCall until it was sent, or ended

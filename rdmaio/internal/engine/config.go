@@ -35,9 +35,22 @@ func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Off
 type Config struct {
 	Role Role
 
-	// Version is the version of the protocol. It belongs to the Engine, except for the methods that
-	// may be called concurrently.
-	Version protocol.Version
+	// Versions are the versions of the protocol that this end has, in order of preference. They
+	// belong to the Engine, except for the methods that may be called concurrently.
+	Versions []protocol.Version
+
+	// OfferTimeout is the time in which the peer must answer the version that this end offers. If
+	// zero, there is no limit. OfferXID is the XID of the offer.
+	OfferTimeout time.Duration
+	OfferXID     uint32
+
+	// MaxContinued is the length in bytes of the longest continued message that is received, and
+	// ContinueTimeout the time that it may take. If zero, there is no limit of time. Reserve counts
+	// its memory, in bytes, and gives it back if n is negative; it returns false if there is none.
+	// It must be set if a version continues messages.
+	MaxContinued    int
+	ContinueTimeout time.Duration
+	Reserve         func(n int) bool
 
 	// Calls is the number of credits that this side requests for its own Calls. If zero, it must
 	// make none. Serves is the largest number that it grants. If zero, it serves no Calls. The two
@@ -55,8 +68,9 @@ type Config struct {
 	// DoneTimeout is the time that a peer may take to read such a Reply and send RDMA_DONE.
 	DoneTimeout time.Duration
 
-	// Recv has Calls + Serves elements (R270, R271), which any message may use, and another Serves
-	// of them at a Responder with Legacy, for RDMA_DONE (R107). They have the largest size that the
+	// Recv has Calls + Serves elements (R270, R271), which any message may use, two more if a
+	// version counts messages (R175), and another Serves of them at a Responder with Legacy, for
+	// RDMA_DONE (R107). They have the largest size that the
 	// terms may reach, as do those of Send.
 	Recv []Buffer
 
@@ -100,6 +114,9 @@ type Stats struct {
 	BytesRead, BytesWritten uint64 // by RDMA Read (completed) and RDMA Write, for Calls received
 	ZeroGrants              uint64 // grants of 0, taken as 1
 	OverGrants              uint64 // grants over the requested number, reduced to it
+	GrantMessages           uint64 // messages sent that only grant credits
+	PartsSent               uint64 // messages sent that are parts of continued ones
+	PartsReceived           uint64 // messages received that are parts of continued ones
 	DoneMessages            uint64 // RDMA_DONE messages sent, or received where one was due
 	DelayedCalls            uint64 // our Calls that waited: for credit, room or earlier Calls
 	RemoteInvalidations     uint64 // keys invalidated by a Reply, at either end

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -19,6 +20,14 @@ type Effects struct {
 
 	// Fault, if not nil, is the last fault of a message of the peer in this Step, for a log.
 	Fault *header.Fault
+
+	// Terms, if not nil, are the terms that hold now, until the next Step. Version is the version of
+	// the connection, or nil while it is not known.
+	Terms   *header.Terms
+	Version protocol.Version
+
+	// Auth has the host authentication messages of the peer.
+	Auth [][]byte
 
 	Return []*Buffer // borrowed, no longer needed
 

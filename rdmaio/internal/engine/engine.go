@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -14,10 +13,13 @@ import (
 // call sendQueue, and responder calls requester for Replies with read chunks.
 type Engine struct {
 	shared
-	sends     sendQueue
-	requester requester
-	responder responder
-	stuck     bool // the first in the queue for send queue entries does not fit
+	sends       sendQueue
+	requester   requester
+	responder   responder
+	control     control
+	joiner      joiner
+	negotiation negotiation
+	stuck       bool // the first in the queue for send queue entries does not fit
 }
 
 // New makes an engine; the Config is not checked.
@@ -26,8 +28,6 @@ func New(cfg Config) *Engine {
 	e := &Engine{shared: shared{
 		cfg:     cfg,
 		open:    true,
-		terms:   header.DefaultTerms(),
-		version: cfg.Version,
 		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
 	}}
 	s := &e.shared
@@ -46,7 +46,11 @@ func New(cfg Config) *Engine {
 	}
 	s.onEnd = e.abandon
 	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: e.requester.table}
-	s.account = s.version.Account(protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves, Receives: len(cfg.Recv)})
+	e.control = control{shared: s, sends: &e.sends, negotiation: &e.negotiation}
+	e.responder.control = &e.control
+	e.joiner.shared = s
+	e.negotiation = negotiation{shared: s, control: &e.control, accounts: protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves}}
+	e.negotiation.start()
 	for i := range cfg.Recv {
 		s.recvSGL[i] = cfg.Recv[i].sge(len(cfg.Recv[i].Bytes))
 	}
@@ -64,13 +68,17 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.event(&events[i])
 	}
 	e.pump()
-	if e.draining != nil && e.sends.chains.len() == 0 && e.responder.answers.len() == 0 {
+	if e.draining != nil && e.sends.chains.len() == 0 && e.responder.answers.len() == 0 && e.control.queue.len() == 0 && !e.sends.sequence.open {
 		e.end(e.draining)
 	}
 	e.responder.releaseCopied()
 	e.eff.Await = e.open && (e.sends.awaited > 0 || e.stuck || e.draining != nil)
 	e.sends.setDeadline()
 	e.responder.setDeadline()
+	if e.open {
+		e.negotiation.setDeadline()
+		e.joiner.setDeadline()
+	}
 	return &e.eff
 }
 
@@ -98,12 +106,16 @@ func (e *Engine) Delivered() uint64 { return e.delivered }
 func (e *Engine) event(ev *Event) {
 	switch ev.Kind {
 	case EventStart:
+		e.negotiation.setTerms()
 		for i := range e.cfg.Recv { // RFC 8167 §4.3: on each connection, before any message; R272
 			e.postRecv(i)
 		}
 	case EventTerms:
-		e.terms = *ev.Terms
+		e.negotiation.base = *ev.Terms
+		e.negotiation.setTerms()
 		e.responder.admit()
+	case EventOpen:
+		e.negotiation.offer()
 	case EventCompletion:
 		if e.open {
 			e.completion(ev.WC)
@@ -121,6 +133,8 @@ func (e *Engine) event(ev *Event) {
 	case EventTimer:
 		e.sends.timer()
 		e.responder.timer()
+		e.negotiation.timer()
+		e.joiner.timer()
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
 	case EventClose:
@@ -165,6 +179,12 @@ func (e *Engine) completion(wc *verbs.WC) {
 // abandon ends all Calls and releases all Requests when the connection has ended, except Requests
 // that the driver holds.
 func (e *Engine) abandon() {
+	if r := e.sends.sequence.reply; r != nil {
+		e.responder.lose(r)
+	}
+	e.sends.sequence = sequence{}
+	e.control.queue = queue[outgoing]{}
+	e.joiner.reset()
 	e.requester.abandon()
 	e.responder.abandon(e.sends.abandon())
 	e.stuck = false

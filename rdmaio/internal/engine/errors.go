@@ -17,6 +17,8 @@ const (
 	ErrXIDInUse                        // another Call with this XID is in progress
 	ErrInvalidated                     // the peer invalidated a key that it must not
 	ErrNoDone                          // no RDMA_DONE came within Config.DoneTimeout
+	ErrNoVersion                       // the peer has no version of ours
+	ErrNoAnswer                        // no answer came within Config.OfferTimeout
 )
 
 var reasons = [...]string{
@@ -26,6 +28,8 @@ var reasons = [...]string{
 	ErrXIDInUse:      "a Call with this XID is in progress",
 	ErrInvalidated:   "peer invalidated a key that it must not",
 	ErrNoDone:        "no RDMA_DONE in time for a Reply with read chunks",
+	ErrNoVersion:     "no version in common",
+	ErrNoAnswer:      "no answer in time to the version offered",
 }
 
 // Error returns the reason in words.

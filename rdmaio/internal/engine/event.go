@@ -17,6 +17,9 @@ const (
 	// when both ends have changed them.
 	EventTerms
 
+	// EventOpen: the connection is up at the end that dialed, which may send.
+	EventOpen
+
 	EventCompletion // WC was polled
 	EventCall       // Call is to be sent
 

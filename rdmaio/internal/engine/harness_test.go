@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -54,7 +55,7 @@ func newBoth(t *testing.T, role engine.Role, calls, serves, wrs int) *bench {
 func newBorrowing(t *testing.T, role engine.Role, calls, serves, wrs, own int) *bench {
 	b := &bench{t: t}
 	b.cfg = engine.Config{
-		Role: role, Version: new(v1.Version), Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,
+		Role: role, Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}
 	credits := calls + serves

@@ -69,10 +69,7 @@ func (rs *responder) replyRead(r *Request, err error) {
 	c := r.reply.call
 	rs.requester.drop(r.reply)
 	r.reply = nil
-	if r.recv != none {
-		rs.postRecv(r.recv)
-		r.recv = none
-	}
+	rs.repost(r)
 	if c != nil {
 		f, _ := err.(*header.Fault) //nolint:errorlint // it is as readReply made it
 		if err == nil {

@@ -11,22 +11,25 @@ import (
 //
 //	       EventCall                 credit and room              Reply, or error
 //	callIdle ────────> callWaiting ──────────────────> callSent ──────────────────> callIdle
-//	                        │                             │ Reply with read chunks     ▲
-//	                        │ EventCancel                 ▼        Reply is read       │
-//	                        │                         callReading ─────────────────────┤
-//	                        └──────────────────────────────────────────────────────────┘
+//	                     │      │                       ▲     │                        ▲
+//	                     │      └───> callSending ──────┘     │ Reply with read chunks │
+//	                     │ first part              last part  ▼       Reply is read    │
+//	                     │                                callReading ─────────────────┤
+//	                     │ EventCancel                                                 │
+//	                     └─────────────────────────────────────────────────────────────┘
 //
 // A Call whose message does not fit goes from callWaiting to callIdle, too. EventCancel of a Call
-// that was sent sets call to nil and does not change the state: the credit is in use until the
-// Reply (R135). When the connection ends, requester.abandon ends all Calls without these steps.
+// that was sent, or of which a part was, sets call to nil and does not change the state: the credit
+// is in use until the Reply (R135). When the connection ends, requester.abandon ends all Calls without these steps.
 type pending struct {
-	state  callState
-	xid    uint32
-	call   *Call         // nil once cancelled
-	at     time.Duration // of EventCall
-	ticket uint64        // its place in the queue for send queue entries
-	left   any           // of a cancelled Call, for Effects.Settled
-	keys   []uint32      // offered by a cancelled Call, where its Reply may invalidate one
+	state   callState
+	xid     uint32
+	call    *Call         // nil once cancelled
+	at      time.Duration // of EventCall
+	ticket  uint64        // its place in the queue for send queue entries
+	refused error         // an ERROR came before the last part was sent
+	left    any           // of a cancelled Call, for Effects.Settled
+	keys    []uint32      // offered by a cancelled Call, where its Reply may invalidate one
 }
 
 // callState is the state of a pending Call.
@@ -35,6 +38,7 @@ type callState uint8
 const (
 	callIdle    callState = iota // in requester.idle, for the next Call
 	callWaiting                  // in requester.waiting, for a credit, then for room to post
+	callSending                  // in sendQueue.sequence: parts are sent
 	callSent                     // out; a Reply is expected
 	callReading                  // its Reply has read chunks (Config.Legacy): see Request
 )
@@ -42,6 +46,7 @@ const (
 var callStates = [...]string{
 	callIdle:    "idle",
 	callWaiting: "waiting",
+	callSending: "sending",
 	callSent:    "sent",
 	callReading: "reading",
 }
@@ -52,16 +57,35 @@ func (s callState) String() string { return callStates[s] }
 // toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and
 // ends the connection.
 func (rq *requester) toCall(p *pending, s callState) {
-	if s != p.state+1 && (s != callIdle || p.state == callIdle) {
+	if !s.follows(p.state) {
 		rq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})
 	}
 	p.state = s
 }
 
-// offered reports whether the peer was given this key for the Call.
-func (p *pending) offered(key uint32) bool {
-	if p.call == nil {
+// follows reports whether an event leads to s from that state.
+func (s callState) follows(from callState) bool {
+	switch s {
+	case callWaiting:
+		return from == callIdle
+	case callSending:
+		return from == callWaiting
+	case callSent:
+		return from == callWaiting || from == callSending
+	case callReading:
+		return from == callSent
+	}
+	return from != callIdle
+}
+
+// offered reports whether the peer may invalidate this key of the Call: the key that the Call named,
+// or any key, if it names none.
+func (p *pending) offered(key uint32, named bool) bool {
+	switch {
+	case p.call == nil:
 		return slices.Contains(p.keys, key)
+	case named:
+		return key == p.call.NamedKey
 	}
 	return p.call.Lists.HasKey(key)
 }
@@ -73,4 +97,6 @@ type calls map[uint32]*pending
 func (c calls) Outstanding(xid uint32) bool { return c[xid].outstanding() }
 
 // outstanding reports whether a Reply to the Call is expected; p may be nil.
-func (p *pending) outstanding() bool { return p != nil && p.state == callSent }
+func (p *pending) outstanding() bool {
+	return p != nil && (p.state == callSent || p.state == callSending)
+}

@@ -1,37 +1,67 @@
 package engine
 
-// pump posts the Calls, answers and RDMA Reads that fit. Both directions share the send queue and
-// its buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is
-// posted (R283). Calls that wait for a credit are skipped.
+// pump posts the messages and RDMA Reads that fit. Both directions share the send queue and its
+// buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is posted
+// (R283). Those that wait for a credit are skipped. A continued message of ours is completed first.
 func (e *Engine) pump() {
 	rq, rs := &e.requester, &e.responder
 	e.stuck = false
 	for e.open {
-		calls, answers := rq.ready(), rs.answers.len() > 0
+		inside := e.sends.sequence.open
+		calls, answers := !inside && rq.ready(), rs.ready(inside)
 		if calls && answers {
 			calls = (*rq.waiting.at(0)).ticket < (*rs.answers.at(0)).ticket
 		}
+		wrs, message := 1, true
+		controls, part := e.control.ready(inside), inside && e.account.Free(e.sends.sequence.class())
 		switch {
-		case calls:
+		case controls, calls:
+		case part:
+			wrs = e.sends.sequence.need()
+		case answers:
+			wrs, message = (*rs.answers.at(0)).need()
+		case e.account.Due():
 			if e.stuck = !e.sends.room(1, true); e.stuck {
 				e.wantBuffers()
 				return
 			}
-			rq.sendCall(rq.waiting.pop())
-		case answers:
-			if e.stuck = !e.sends.room((*rs.answers.at(0)).need()); e.stuck {
-				e.wantBuffers()
-				return
-			}
-			rs.post(rs.answers.pop())
+			e.control.grant()
+			return
 		default:
 			return
 		}
+		if e.stuck = !e.sends.room(wrs, message); e.stuck {
+			e.wantBuffers()
+			return
+		}
+		switch {
+		case controls:
+			e.control.send()
+		case part:
+			e.part()
+		case calls:
+			rq.sendCall(rq.waiting.pop())
+		default:
+			rs.post(rs.answers.pop())
+		}
+	}
+}
+
+// part posts the next part of the continued message.
+func (e *Engine) part() {
+	switch s := &e.sends.sequence; {
+	case s.call != nil:
+		e.requester.sendPart(s)
+	default:
+		e.responder.sendPart(s)
 	}
 }
 
 // wantBuffers asks for a send buffer for each message that has a credit, if it needs one.
 func (e *Engine) wantBuffers() {
-	rq := &e.requester
-	e.sends.wantBuffers(e.responder.answers.len() + min(rq.waiting.len(), e.account.Counts().Free))
+	n := e.responder.answers.len() + min(e.requester.waiting.len(), e.account.Counts().Free) + e.control.queue.len()
+	if s := &e.sends.sequence; s.open {
+		n += 1 + s.left/e.terms.Send
+	}
+	e.sends.wantBuffers(max(n, 1))
 }

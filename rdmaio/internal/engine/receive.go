@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -21,6 +22,10 @@ func (e *Engine) received(wc *verbs.WC) {
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
 	r := e.responder.next
 	r.Padding = Padding{}
+	if e.negotiation.state == versionOpen && !e.negotiation.first(b) {
+		e.postRecv(i)
+		return
+	}
 	f := e.version.Decode(b, &r.hdr)
 	if f == nil && r.hdr.Kind == header.KindPadded {
 		f = e.padded(r, len(b)-len(r.hdr.Payload))
@@ -28,11 +33,34 @@ func (e *Engine) received(wc *verbs.WC) {
 	if f != nil {
 		e.fault(f)
 	}
+	if e.negotiation.state == versionOffered && !e.negotiation.answered(&r.hdr, f) {
+		e.postRecv(i)
+		return
+	}
+	if f != nil && f.Code == header.FaultVersion && e.negotiation.changed(b, f) {
+		e.postRecv(i)
+		return
+	}
 	purpose := e.version.Classify(&r.hdr, f, &e.self)
 	if over := e.account.Received(&r.hdr, f, purpose); over != nil {
 		e.fault(over)
 		e.end(over)
 		return
+	}
+	e.negotiation.hear()
+	whole, own, broken := true, []byte(nil), (*header.Fault)(nil)
+	if f == nil {
+		whole, own, broken = e.joiner.add(&r.hdr, purpose)
+	} else if r.hdr.Kind != header.KindError {
+		e.joiner.reset()
+	}
+	if f = cmp.Or(f, broken); broken != nil {
+		e.fault(broken)
+		r.hdr.Props = r.hdr.Props[:0]
+		purpose = protocol.Call
+		if r.hdr.Answer {
+			purpose = protocol.Answer
+		}
 	}
 	switch {
 	case key == 0:
@@ -47,8 +75,9 @@ func (e *Engine) received(wc *verbs.WC) {
 		return
 	}
 	switch {
+	case !whole:
 	case purpose == protocol.Call && e.cfg.Serves > 0:
-		e.responder.request(r, i, f)
+		e.responder.request(r, i, own, f)
 		return
 	case purpose == protocol.Answer && e.cfg.Calls > 0:
 		if p := e.requester.response(r, f, key); p != nil {
@@ -57,6 +86,9 @@ func (e *Engine) received(wc *verbs.WC) {
 		}
 	case purpose == protocol.Done:
 		e.responder.doneCame(r.hdr.XID)
+	case purpose == protocol.Props:
+		e.control.learn(&r.hdr)
+	case purpose == protocol.Grant: // R176: it needs no answer
 	default: // R281, R325; T117
 		e.stats.DroppedMessages++
 	}

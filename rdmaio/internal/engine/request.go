@@ -41,6 +41,7 @@ import (
 //
 //   - A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received,
 //     assembling, readDeferred, reading or delivered.
+//   - A Reply that is continued goes to sending with its first part, and to sent with its last.
 //   - An answer with Drop goes from delivered to released.
 //   - An answer whose bytes are all copied to the send buffer goes from sent to released at the end
 //     of the Step that posts it.
@@ -84,6 +85,8 @@ type Request struct {
 	state  requestState // changed by responder.to only
 	hdr    header.Message
 	plan   chunk.Plan
+	joined []byte   // memory of a message that came in parts, until it is released
+	copy   []byte   // of a message whose Receive was needed
 	recv   int      // index of its Receive, until that is posted again; then none
 	ticket uint64   // its place in the queue for send queue entries
 	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
@@ -114,6 +117,7 @@ const (
 	delivered                        // the driver's, until EventReply
 	deferred                         // responder.deferred
 	queued                           // responder.answers
+	sending                          // sendQueue.sequence: parts are sent
 	sent                             // sendQueue.chains, or responder.copied if wholly copied
 	sentReads                        // sendQueue.chains and responder.awaitingDone
 	awaitingDone                     // responder.awaitingDone
@@ -132,6 +136,7 @@ var requestStates = [...]string{
 	delivered:    "delivered",
 	deferred:     "deferred",
 	queued:       "queued",
+	sending:      "sending",
 	sent:         "sent",
 	sentReads:    "sentReads",
 	awaitingDone: "awaitingDone",
@@ -162,8 +167,10 @@ func (s requestState) follows(from requestState) bool {
 		return from == delivered
 	case queued:
 		return from == deferred || from == delivered || from.refusable()
+	case sending:
+		return from == queued
 	case sent:
-		return from == queued || from == sentReads
+		return from == queued || from == sending || from == sentReads
 	case sentReads:
 		return from == queued
 	case awaitingDone:
@@ -197,6 +204,9 @@ func (rs *responder) to(r *Request, s requestState) {
 func (rs *responder) release(r *Request) {
 	rs.to(r, released)
 	rs.eff.Release = append(rs.eff.Release, r)
+	if r.joined != nil {
+		rs.cfg.Reserve(-cap(r.joined))
+	}
 }
 
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Effects.Release.
@@ -228,11 +238,12 @@ type transfer struct {
 // reset makes r idle. Its slices keep their memory.
 func (r *Request) reset() {
 	r.hdr.Reset()
+	clear(r.copy)
 	clear(r.transfers)
 	clear(r.Answer.Data)
 	clear(r.Answer.Payload)
 	*r = Request{
-		hdr: r.hdr, plan: r.plan, transfers: r.transfers[:0], recv: none,
+		hdr: r.hdr, copy: r.copy[:0], plan: r.plan, transfers: r.transfers[:0], recv: none,
 		Answer: Answer{Data: r.Answer.Data[:0], Payload: r.Answer.Payload[:0], Reads: r.Answer.Reads[:0]},
 	}
 }

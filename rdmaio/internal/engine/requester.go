@@ -8,7 +8,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // requester makes our Calls: it sends them when there are credits, and matches their Replies.
@@ -58,24 +57,71 @@ func (rq *requester) sendCall(p *pending) {
 	if c.Long {
 		m.Kind = header.KindNomsg
 	}
-	m.Lists = c.Lists
+	m.Lists, m.InvalidateKey = c.Lists, c.NamedKey
 	buf, n, err := rq.sends.message(m, c.Payload)
-	m.Lists = header.Lists{} // they are the caller's
+	if err != nil && rq.sends.canContinue(m, c.Payload) {
+		s := &rq.sends.sequence
+		s.start(m, c.Payload)
+		s.call = p
+		m.Lists, m.InvalidateKey = header.Lists{}, 0
+		rq.toCall(p, callSending)
+		rq.sendPart(s)
+		return
+	}
+	m.Lists, m.InvalidateKey = header.Lists{}, 0 // they are the caller's
 	if err != nil {
 		rq.drop(p)
 		rq.done(c, err)
 		return
 	}
 	rq.toCall(p, callSent)
+	rq.begun(p)
+	rq.sends.grant(buf, protocol.ClassCall, 0)
+	rq.sends.post(buf, n)
+}
+
+// begun counts a Call of which the first message is about to be sent.
+func (rq *requester) begun(p *pending) {
+	c := p.call
 	c.Sent = true
 	if c.Waited = rq.now - p.at; c.Waited > 0 {
 		rq.stats.DelayedCalls++
 	}
-	rq.sends.grant(buf, protocol.ClassCall, 0)
 	rq.flow.Calls++
-	rq.stats.Sent++
-	id := rq.sends.begin(1, buf, nil)
-	rq.sends.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
+}
+
+// sendPart posts the next part of a Call that is continued.
+func (rq *requester) sendPart(s *sequence) {
+	p := s.call
+	buf, n, last, err := rq.sends.part(s)
+	if err != nil {
+		rq.end(err)
+		return
+	}
+	if !s.begun {
+		rq.begun(p)
+	}
+	rq.sends.grant(buf, s.class(), 0)
+	s.begun = true
+	rq.sends.post(buf, n)
+	if !last {
+		return
+	}
+	rq.sends.sequence = sequence{}
+	rq.toCall(p, callSent)
+	if p.refused != nil {
+		rq.refused(p, p.refused)
+	}
+}
+
+// refused ends a Call with an ERROR of the peer (R119 to R121).
+func (rq *requester) refused(p *pending, err error) {
+	c := p.call
+	rq.drop(p)
+	rq.account.Ended()
+	if c != nil {
+		rq.done(c, err)
+	}
 }
 
 // cancel ends a Call whose caller no longer waits. If its message was sent, the credit stays in
@@ -93,10 +139,16 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 		rq.done(c, nil) // the caller knows why
 		return
 	}
+	if p.state == callSending { // it cannot be taken back (ADR 0049)
+		rq.sends.sequence.own()
+	}
 	rq.stats.Abandoned++
 	c.Abandoned, p.left = true, left
-	if rq.terms.RemoteInvalidate && rq.cfg.Role == Requester {
-		p.keys = c.Lists.Keys(nil) // its Reply may have come already, and have ended one
+	switch { // its Reply may have come already, and have ended one
+	case rq.terms.CallNamesKey:
+		p.keys = append(p.keys, c.NamedKey)
+	case rq.terms.RemoteInvalidate && rq.cfg.Role == Requester:
+		p.keys = c.Lists.Keys(nil)
 	}
 	rq.done(c, nil) // the caller knows why
 }
@@ -108,11 +160,19 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	p := rq.table[m.XID]
 	known := p.outstanding()
 	if key != 0 {
-		if !known || !p.offered(key) {
+		if !known || !p.offered(key, rq.terms.CallNamesKey) {
 			rq.violated(key, fmt.Sprintf("the Reply to XID %#08x, whose Call did not offer it", m.XID))
 			return nil
 		}
 		rq.stats.RemoteInvalidations++
+	}
+	if known && p.state == callSending { // nothing but an ERROR can answer a part of a Call
+		if f == nil && m.Kind == header.KindError {
+			rq.stats.ErrorMessages++
+			p.refused = &PeerError{rq.version.Number(), m.Err}
+			return nil
+		}
+		known = false
 	}
 	if !known { // R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++

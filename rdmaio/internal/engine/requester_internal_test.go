@@ -14,7 +14,7 @@ import (
 // the first Reply.
 func newRequester(n int, legacy bool) *requester {
 	e := New(Config{
-		Version: new(v1.Version), Calls: n, Legacy: legacy, SendWRs: 8,
+		Versions: []protocol.Version{new(v1.Version)}, Calls: n, Legacy: legacy, SendWRs: 8,
 		Send: []Buffer{{Bytes: make([]byte, 1024)}, {Bytes: make([]byte, 1024)}},
 	})
 	e.sends.reset()

@@ -15,6 +15,7 @@ import (
 type responder struct {
 	*shared
 	sends     *sendQueue
+	control   *control
 	requester *requester // of the Calls that Replies with read chunks answer
 	flow      *Flow      // counts of the peer's Calls; the role decides which are forward
 
@@ -33,17 +34,34 @@ type responder struct {
 	fills        []chunk.Transfer
 }
 
-// request deals with a Call in Receive i, decoded into rs.next.
-func (rs *responder) request(r *Request, i int, f *header.Fault) {
+// request deals with a Call in Receive i, decoded into rs.next. own is the memory of its payload if
+// that is not the Receive.
+func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 	if !rs.account.Accept() { // R134: what follows may need this Receive more (T119)
 		rs.stats.CallsOverCredit++
-		rs.stats.DroppedMessages++
 		rs.postRecv(i)
+		if e := rs.version.Refusal(&header.Fault{Code: header.FaultCredit}); e.Code != 0 {
+			rs.control.refuse(r.hdr.XID, e)
+		} else {
+			rs.stats.DroppedMessages++
+		}
+		if own != nil {
+			rs.cfg.Reserve(-cap(own))
+		}
 		return
 	}
 	rs.next = rs.newRequest()
 	rs.to(r, received)
 	r.XID, r.recv = r.hdr.XID, i
+	r.joined = own
+	if own != nil || !rs.account.Keeps() {
+		if own == nil {
+			r.copy = append(r.copy[:0], r.hdr.Payload...)
+			r.hdr.Payload = r.copy
+		}
+		rs.postRecv(i)
+		r.recv = none
+	}
 	rs.flow.Calls++
 	if f == nil {
 		if f = rs.accept(r); f != nil {

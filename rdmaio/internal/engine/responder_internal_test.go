@@ -14,7 +14,7 @@ import (
 // newResponder returns the responder of an engine.
 func newResponder(maxErrors int) *responder {
 	e := New(Config{
-		Role: Responder, Version: new(v1.Version), Serves: 4, Recv: make([]Buffer, 4),
+		Role: Responder, Versions: []protocol.Version{new(v1.Version)}, Serves: 4, Recv: make([]Buffer, 4),
 		Send: []Buffer{{Bytes: make([]byte, 1024)}}, SendWRs: 8, MaxErrors: maxErrors, DoneTimeout: time.Second,
 	})
 	e.sends.reset()

@@ -22,6 +22,7 @@ type sendQueue struct {
 	awaited    int            // chains for whose completion a Request waits
 	sges       []verbs.SGE    // of Effects.Sends
 	out        header.Message // of our Calls and RDMA_DONE, while it is encoded
+	sequence   sequence       // being sent
 }
 
 // chain is work requests that are posted together. The last of them is signaled, and its completion
@@ -77,6 +78,13 @@ func (sq *sendQueue) add(wr verbs.SendWR, sge verbs.SGE) {
 	k := len(sq.sges)
 	wr.SGL = sq.sges[k-1 : k : k]
 	sq.eff.Sends = append(sq.eff.Sends, wr)
+}
+
+// post posts a chain of one Send, of the n bytes in buf, for which no Request waits.
+func (sq *sendQueue) post(buf *Buffer, n int) {
+	sq.stats.Sent++
+	id := sq.begin(1, buf, nil)
+	sq.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
 // message encodes a header and the payload into a send buffer. It returns the buffer and the length

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // newSendQueue returns the send queue of an engine with n send buffers of its own, in a Step.
 func newSendQueue(n, wrs, borrow int) *sendQueue {
-	e := New(Config{Version: new(v1.Version), Send: make([]Buffer, n), SendWRs: wrs, MaxBorrowed: borrow, ChainTimeout: time.Minute})
+	e := New(Config{Versions: []protocol.Version{new(v1.Version)}, Send: make([]Buffer, n), SendWRs: wrs, MaxBorrowed: borrow, ChainTimeout: time.Minute})
 	e.sends.reset()
 	return &e.sends
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
@@ -12,7 +13,7 @@ import (
 // of the drawings do not.
 func TestStates(t *testing.T) {
 	r, p := &Request{}, &pending{}
-	drawn := New(Config{Version: new(v1.Version)})
+	drawn := New(Config{Versions: []protocol.Version{new(v1.Version)}})
 	for _, s := range []requestState{received, assembling, readDeferred, readQueued, reading, delivered, deferred, queued, sentReads, awaitingDone, released} {
 		drawn.responder.to(r, s)
 	}
@@ -31,7 +32,7 @@ func TestStates(t *testing.T) {
 		"a Call is sent that does not wait":   {func(e *Engine) { e.requester.toCall(&pending{}, callSent) }, "from state idle to sent"},
 		"a Call ends twice":                   {func(e *Engine) { e.requester.toCall(&pending{}, callIdle) }, "from state idle to idle"},
 	} {
-		e := New(Config{Version: new(v1.Version)})
+		e := New(Config{Versions: []protocol.Version{new(v1.Version)}})
 		c.step(e)
 		if !errors.Is(e.ended, ErrInternal) || !strings.HasSuffix(e.ended.Error(), c.names) {
 			t.Errorf("%s: the connection ended with %v, want %v %s", name, e.ended, ErrInternal, c.names)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -28,7 +29,7 @@ func TestSendThreshold(t *testing.T) {
 		t.Run(fmt.Sprint(c.agreed), func(t *testing.T) {
 			b := &bench{t: t, open: make([]bool, 1), mem: [][]byte{make([]byte, 4096)}}
 			b.cfg = engine.Config{
-				Role: engine.Requester, Version: new(v1.Version), Calls: 1, SendWRs: 4,
+				Role: engine.Requester, Versions: []protocol.Version{new(v1.Version)}, Calls: 1, SendWRs: 4,
 				Send: []engine.Buffer{{Bytes: b.mem[0]}},
 				Recv: []engine.Buffer{{Bytes: make([]byte, 4096)}},
 			}

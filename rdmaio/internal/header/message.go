@@ -1,5 +1,7 @@
 package header
 
+import "slices"
+
 // Segment is a plain segment: a range of the requester's memory (RFC 8166 §3.4.3).
 type Segment struct {
 	Handle uint32
@@ -82,6 +84,15 @@ func (l *Lists) AddWrite(n int) []Segment {
 	}
 	l.Writes[k] = c[:n]
 	return l.Writes[k]
+}
+
+// Clone returns a copy of the lists with memory of its own.
+func (l *Lists) Clone() Lists {
+	c := Lists{Reads: slices.Clone(l.Reads), Reply: slices.Clone(l.Reply), HasReply: l.HasReply}
+	for _, w := range l.Writes {
+		c.Writes = append(c.Writes, slices.Clone(w))
+	}
+	return c
 }
 
 // NoLists is the length of three lists that are absent, bytes.

@@ -6,6 +6,9 @@ import "encoding/binary"
 // with.
 const PrefixSize = 16
 
+// ErrorProcedure is the procedure of an RDMA_ERROR in every version (RFC 8166 §4.1).
+const ErrorProcedure = 4
+
 // Prefix has the first four words of a message (RFC 8166 §4.2; R15).
 type Prefix struct {
 	XID, Vers, Credit, Proc uint32

@@ -10,8 +10,9 @@ const LeastInline = 1024
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
 
-	// RemoteInvalidate allows a responder to invalidate one key of a Call by its Reply.
-	RemoteInvalidate bool
+	// RemoteInvalidate allows a responder to invalidate one key of a Call by its Reply. With
+	// CallNamesKey the Call names this key, otherwise it is any of them.
+	RemoteInvalidate, CallNamesKey bool
 
 	// Reads is the number of RDMA Reads that this end may have in progress. If zero, only the queue
 	// pair limits it. If negative, there must be none.

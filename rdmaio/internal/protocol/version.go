@@ -25,7 +25,8 @@ type Version interface {
 	// nil.
 	Classify(m *header.Message, f *header.Fault, end *End) Purpose
 
-	// Refusal returns the error with which a message is answered that has the fault f.
+	// Refusal returns the error with which a message is answered that has the fault f. If its Code
+	// is 0, the message is dropped.
 	Refusal(f *header.Fault) header.Error
 
 	// Error returns e as this version expresses it, with the code that comes nearest.
@@ -51,8 +52,12 @@ type Version interface {
 	// no properties. The slice belongs to the version.
 	Properties() []header.Property
 
+	// Terms returns the terms that follow from the properties of both ends. heard reports whether a
+	// message of the peer in this version has come. A version without properties does not set them.
+	Terms(heard bool) header.Terms
+
 	// Learn judges a whole set of properties of the peer, and applies all of it or, if it returns a
-	// fault, nothing. It returns the terms that hold then.
+	// fault, nothing.
 	Learn(set []header.Property) (Learned, *header.Fault)
 }
 
@@ -68,7 +73,6 @@ type AccountConfig struct {
 
 // Learned is the outcome of a set of properties.
 type Learned struct {
-	Terms header.Terms
 	// Auth is the value of the host authentication property, if HasAuth. It is a slice of the set.
 	Auth    []byte
 	HasAuth bool

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -78,7 +79,7 @@ func (w *world) newEnd(l *link, i int) *end {
 		},
 	}
 	cfg := engine.Config{
-		Role: engine.Role(i), Version: new(v1.Version), Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
+		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
 		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.follows[i], DoneTimeout: doneTimeout,
 		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
 	}

@@ -29,8 +29,11 @@ func (*Version) Overhead(l *header.Lists) int { return header.PrefixSize + l.Siz
 // Refusal implements protocol.Version: a version that is not supported has a code of its own, and
 // all else is ERR_CHUNK (RFC 8166 §4.5; R114, R117, R118).
 func (*Version) Refusal(f *header.Fault) header.Error {
-	if f.Code == header.FaultVersion {
+	switch f.Code {
+	case header.FaultVersion:
 		return header.Error{Code: header.ErrVers, Low: Number, High: Number}
+	case header.FaultCredit:
+		return header.Error{} // R134: it is dropped
 	}
 	return header.Error{Code: header.ErrChunk}
 }
@@ -62,7 +65,10 @@ func (*Version) Terms(bool) header.Terms { return header.DefaultTerms() }
 // Properties implements protocol.Version: version 1 has none.
 func (*Version) Properties() []header.Property { return nil }
 
+// Terms implements protocol.Version. The terms of version 1 are negotiated in private data.
+func (*Version) Terms(bool) header.Terms { return header.DefaultTerms() }
+
 // Learn implements protocol.Version. No message of version 1 has properties.
 func (*Version) Learn([]header.Property) (protocol.Learned, *header.Fault) {
-	return protocol.Learned{Terms: header.DefaultTerms()}, nil
+	return protocol.Learned{}, nil
 }

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+)
+
+// control sends and receives messages that are neither Calls nor Replies: properties, grants, errors
+// about such messages, and messages of extensions.
+type control struct {
+	*shared
+	sends       *sendQueue
+	negotiation *negotiation
+	queue       queue[outgoing]
+	announced   bool // own properties were queued
+	learning    []header.Property
+	learnt      int    // bytes of learning
+	data        []byte // of learning
+}
+
+// outgoing is a message to be sent.
+type outgoing struct {
+	class protocol.Class
+	free  bool // it takes no credit: ERR_VERS, before there is a version
+	m     header.Message
+}
+
+// maxProperties is the size in bytes of the largest set of properties, over all of its messages.
+const maxProperties = 256 << 10
+
+// ready reports whether a message can be sent, or with only, one that may go inside a continued
+// message.
+func (ct *control) ready(inside bool) bool {
+	if ct.queue.len() == 0 {
+		return false
+	}
+	o := ct.queue.at(0)
+	if inside && o.class != protocol.ClassError {
+		return false
+	}
+	return o.free || ct.account.Free(o.class)
+}
+
+// send posts the first message.
+func (ct *control) send() {
+	o := ct.queue.pop()
+	ct.post(&o)
+}
+
+// post posts a message, for which there is room.
+func (ct *control) post(o *outgoing) {
+	buf, n, err := ct.sends.message(&o.m, [][]byte{o.m.Payload})
+	if err != nil {
+		ct.end(err)
+		return
+	}
+	if o.free {
+		header.SetCredit(buf.Bytes, o.m.Credit)
+	} else {
+		ct.sends.grant(buf, o.class, o.m.Credit)
+	}
+	ct.sends.post(buf, n)
+}
+
+// grant posts a message that only grants credits (R174).
+func (ct *control) grant() {
+	ct.stats.GrantMessages++
+	ct.post(&outgoing{class: protocol.ClassGrant, m: header.Message{Vers: ct.version.Number(), Kind: header.KindGrant}})
+}
+
+// sendProperties queues the properties of this end.
+func (ct *control) sendProperties(xid uint32) {
+	ct.announced = true
+	ct.queue.push(outgoing{class: protocol.ClassProps, m: header.Message{
+		XID: xid, Vers: ct.version.Number(), Kind: header.KindProps, Props: ct.version.Properties(),
+	}})
+}
+
+// refuse queues an ERROR about a message that is no Call in progress. An end that dialed sends none
+// (R193, A8), except about a Call.
+func (ct *control) refuse(xid uint32, e header.Error) {
+	ct.stats.ErrorMessages++
+	ct.queue.push(outgoing{class: protocol.ClassError, m: header.Message{
+		XID: xid, Vers: ct.version.Number(), Kind: header.KindError, Answer: true, Err: e,
+	}})
+}
+
+// refuseVersion queues ERR_VERS with a range of versions. Its version is that of the message that it
+// refuses (A2).
+func (ct *control) refuseVersion(p header.Prefix, low, high uint32) {
+	if p.Proc == header.ErrorProcedure { // RFC 8166 §4.5: no answer to an error
+		return
+	}
+	ct.stats.ErrorMessages++
+	ct.queue.push(outgoing{class: protocol.ClassError, free: true, m: header.Message{
+		XID: p.XID, Vers: p.Vers, Credit: 1, Kind: header.KindError, Answer: true,
+		Err: header.Error{Code: header.ErrVers, Low: low, High: high},
+	}})
+}
+
+// learn takes a message with properties. A set that is continued is judged as a whole, when it is
+// complete (A33).
+func (ct *control) learn(m *header.Message) {
+	for _, p := range m.Props {
+		ct.learnt += 8 + len(p.Data)
+		if ct.learnt > maxProperties {
+			continue
+		}
+		at := len(ct.data)
+		ct.data = append(ct.data, p.Data...)
+		ct.learning = append(ct.learning, header.Property{ID: p.ID, Data: ct.data[at:len(ct.data):len(ct.data)]})
+	}
+	if m.More {
+		return
+	}
+	set, size := ct.learning, ct.learnt
+	ct.learning, ct.data, ct.learnt = nil, nil, 0
+	var learned protocol.Learned
+	f := &header.Fault{Code: header.FaultLong, Found: uint64(size), Want: maxProperties}
+	if size <= maxProperties {
+		learned, f = ct.version.Learn(set)
+	}
+	if f != nil {
+		ct.fault(f)
+		if ct.cfg.Role == Responder {
+			ct.refuse(m.XID, ct.version.Refusal(f))
+		}
+	} else {
+		ct.negotiation.setTerms()
+		if learned.HasAuth {
+			ct.eff.Auth = append(ct.eff.Auth, learned.Auth)
+		}
+	}
+	if !ct.announced { // A7: the client waits for an answer
+		ct.sendProperties(m.XID)
+	}
+}

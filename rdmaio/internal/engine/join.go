@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+)
+
+// joiner puts a continued message of the peer together: one at a time, whose parts come one after
+// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; R153 to R158). Its states:
+//
+//	                a part with MORE                  over Config.MaxContinued, or no memory
+//	joinIdle ──────────────────────────> joinOpen ───────────────────────> joinSkipping
+//	    ▲      the last part, or a message │                                     │ the last part
+//	    └──── that is no part (a fault) ───┴─────────────────────────────────────┘
+type joiner struct {
+	*shared
+	state    joinState
+	xid      uint32
+	answer   bool
+	buf      []byte
+	size     int // of all parts, bytes
+	parts    int
+	deadline time.Duration // of the last part; 0: none
+}
+
+type joinState uint8
+
+const (
+	joinIdle joinState = iota
+	joinOpen
+	joinSkipping
+)
+
+// maxParts is the number of parts that a message may have: empty ones cost memory nowhere, but time.
+const maxParts = 1 << 16
+
+// add takes a message. It returns false for a part that is not the last: the message is done with.
+// With the last part, or in a message of one part, m.Payload is the whole payload; then own is the
+// memory of the payload, or nil if that is still the Receive. f is a fault of the sequence.
+func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []byte, f *header.Fault) {
+	part := m.Kind == header.KindMsg && (p == protocol.Call || p == protocol.Answer)
+	switch {
+	case j.state == joinIdle && (!part || !m.More):
+		return true, nil, nil
+	case j.state == joinIdle:
+		j.state, j.xid, j.answer = joinOpen, m.XID, m.Answer
+		if j.cfg.ContinueTimeout > 0 {
+			j.deadline = j.now + j.cfg.ContinueTimeout // R162
+		}
+		j.account.Sequence(true)
+	case p == protocol.Grant || m.Kind == header.KindError: // A5, T91
+		return true, nil, nil
+	case !part || m.XID != j.xid || m.Answer != j.answer: // R156, T89, T95
+		f = &header.Fault{Code: header.FaultSequence, Found: uint64(m.XID), Want: uint64(j.xid)}
+		j.reset()
+		return true, nil, f
+	}
+	j.take(m.Payload)
+	if m.More {
+		j.stats.PartsReceived++
+		return false, nil, nil
+	}
+	if j.state == joinSkipping {
+		f = &header.Fault{Code: header.FaultLong, Found: uint64(j.size), Want: uint64(j.cfg.MaxContinued)}
+		j.reset()
+		return true, nil, f
+	}
+	j.stats.PartsReceived++
+	own = j.buf
+	m.Payload = own
+	j.buf = nil // it belongs to the message now
+	j.reset()
+	return true, own, nil
+}
+
+// take appends a part.
+func (j *joiner) take(b []byte) {
+	j.size += len(b)
+	j.parts++
+	if j.state == joinSkipping {
+		return
+	}
+	if j.size > j.cfg.MaxContinued || j.parts > maxParts {
+		j.skip()
+		return
+	}
+	if need := len(j.buf) + len(b); need > cap(j.buf) {
+		room := min(max(2*cap(j.buf), need, 8<<10), max(need, j.cfg.MaxContinued)) // R324: twice its bytes
+		if !j.cfg.Reserve(room - cap(j.buf)) {
+			j.skip()
+			return
+		}
+		grown := make([]byte, len(j.buf), room)
+		copy(grown, j.buf)
+		j.buf = grown
+	}
+	j.buf = append(j.buf, b...)
+}
+
+// skip passes over the rest of a message that is too long.
+func (j *joiner) skip() {
+	j.state = joinSkipping
+	j.cfg.Reserve(-cap(j.buf))
+	j.buf = nil
+}
+
+// reset ends the message.
+func (j *joiner) reset() {
+	if j.state == joinIdle {
+		return
+	}
+	if j.buf != nil {
+		j.cfg.Reserve(-cap(j.buf))
+	}
+	*j = joiner{shared: j.shared}
+	j.account.Sequence(false)
+}
+
+// timer ends the connection if a continued message takes too long (T90).
+func (j *joiner) timer() {
+	if j.open && j.deadline > 0 && j.deadline <= j.now {
+		j.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprintf("the message with XID %#08x was not continued within %v", j.xid, j.cfg.ContinueTimeout)})
+	}
+}
+
+// setDeadline requests an EventTimer for the message.
+func (j *joiner) setDeadline() {
+	if j.deadline > 0 {
+		j.wake(j.deadline)
+	}
+}
