@@ -12,7 +12,7 @@ var engineMutants = []mutant{
 	{"a grant may be 0", creditFile, "return max(1, min(want, r.limit", "return max(0, min(want, r.limit", creditTests},
 	{"Calls beyond the grant are taken", creditFile, "	if r.busy >= r.limit {\n		return false\n	}\n	r.busy++", "	r.busy++", creditTests},
 	{"an answered Call stays busy", creditFile, "	if r.busy > 0 {\n		r.busy--\n	}", "", creditTests},
-	{"a dropped Call stays busy", answerFile, "		rs.postRecv(r.recv)\n		rs.account.Answered()\n", "		rs.postRecv(r.recv)\n", []string{"rdmaio/internal/sim"}},
+	{"a dropped Call stays busy", answerFile, "		rs.repost(r)\n		rs.account.Answered()\n", "		rs.repost(r)\n", []string{"rdmaio/internal/sim"}},
 	{"a cancelled Call gives its credit back", requesterFile, "	p.call = nil\n	if p.state == callWaiting {", "	p.call = nil\n	if p.state != callWaiting {\n		rq.account.Ended()\n	}\n	if p.state == callWaiting {", engineTests},
 	{"an ERROR gives no credit back", requesterFile, "	rq.account.Ended()\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", "	if m.Kind != header.KindError {\n		rq.account.Ended()\n	}\n	if m.Kind == header.KindError {\n		rq.stats.ErrorMessages++", engineTests},
 	{"a NOMSG of unclear direction grants", "rdmaio/internal/v1/account.go", "		return m.HasReply && a.end.Calls.Outstanding(m.XID)\n", "		return true\n", engineTests},
@@ -23,9 +23,9 @@ var engineMutants = []mutant{
 	// Matching.
 	{"a Call of the peer is taken for the Reply to one of ours", "rdmaio/internal/v1/classify.go", "	case header.KindMsg:\n", "	case header.KindMsg:\n		if end.Calls.Outstanding(m.XID) {\n			return protocol.Answer\n		}\n", engineTests},
 	{"a Reply's RPC XID is not compared", requesterFile, "	return head(m.Payload, m.XID, header.Reply)\n", "	if f := head(m.Payload, m.XID, header.Reply); f != nil && f.Code != header.FaultXID {\n		return f\n	}\n	return nil\n", engineTests},
-	{"a Reply of a Call that was not sent counts", pendingFile, "return p != nil && p.state == callSent", "return p != nil && p.state != callReading", engineTests},
+	{"a Reply of a Call that was not sent counts", pendingFile, "return p != nil && (p.state == callSent || p.state == callSending)", "return p != nil && p.state != callReading", engineTests},
 	{"an XID in flight can be reused", requesterFile, "case rq.table[c.XID] != nil:", "case false:", engineTests},
-	{"any key may be ended by the peer", requesterFile, "if !known || !p.offered(key) {", "if false {", engineTests},
+	{"any key may be ended by the peer", requesterFile, "if !known || !p.offered(key, rq.terms.CallNamesKey) {", "if false {", engineTests},
 	{"a Call's header XID is not compared", responderFile, "head(r.hdr.Payload, r.XID, header.Call); f != nil {", "head(r.hdr.Payload, r.XID, header.Call); f != nil && f.Code != header.FaultXID {", engineTests},
 	{"reverse chunks are taken when off", responderFile, "reverse && !rs.cfg.ReverseChunks && (", "false && (", engineTests},
 

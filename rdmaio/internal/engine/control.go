@@ -5,8 +5,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 )
 
-// control sends and receives messages that are neither Calls nor Replies: properties, grants, errors
-// about such messages, and messages of extensions.
+// control sends and receives messages that are neither Calls nor Replies: properties, grants,
+// errors about such messages, and messages of extensions.
 type control struct {
 	*shared
 	sends       *sendQueue
@@ -85,7 +85,7 @@ func (ct *control) refuse(xid uint32, e header.Error) {
 	}})
 }
 
-// refuseVersion queues ERR_VERS with a range of versions. Its version is that of the message that it
+// refuseVersion queues ERR_VERS with a range of versions. It has the version of the message that it
 // refuses (A2).
 func (ct *control) refuseVersion(p header.Prefix, low, high uint32) {
 	if p.Proc == header.ErrorProcedure { // RFC 8166 §4.5: no answer to an error

@@ -21,8 +21,8 @@ type Effects struct {
 	// Fault, if not nil, is the last fault of a message of the peer in this Step, for a log.
 	Fault *header.Fault
 
-	// Terms, if not nil, are the terms that hold now, until the next Step. Version is the version of
-	// the connection, or nil while it is not known.
+	// Terms, if not nil, are the terms that hold now, until the next Step. Version is the version
+	// of the connection, or nil while it is not known.
 	Terms   *header.Terms
 	Version protocol.Version
 

@@ -34,7 +34,8 @@ const (
 	joinSkipping
 )
 
-// maxParts is the number of parts that a message may have: empty ones cost memory nowhere, but time.
+// maxParts is the number of parts that a message may have: empty ones cost memory nowhere, but
+// time.
 const maxParts = 1 << 16
 
 // add takes a message. It returns false for a part that is not the last: the message is done with.
@@ -87,8 +88,8 @@ func (j *joiner) take(b []byte) {
 		j.skip()
 		return
 	}
-	if need := len(j.buf) + len(b); need > cap(j.buf) {
-		room := min(max(2*cap(j.buf), need, 8<<10), max(need, j.cfg.MaxContinued)) // R324: twice its bytes
+	if need := len(j.buf) + len(b); need > cap(j.buf) { // R324: at most twice the bytes received
+		room := min(max(2*cap(j.buf), need, 8<<10), max(need, j.cfg.MaxContinued))
 		if !j.cfg.Reserve(room - cap(j.buf)) {
 			j.skip()
 			return

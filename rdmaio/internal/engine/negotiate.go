@@ -12,15 +12,16 @@ import (
 // negotiation finds the version of the connection (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.3).
 // Its states:
 //
-//	                one version, without properties
-//	versionOpen ───────────────────────────────────────────────┐
-//	    │                                                       ▼
-//	    │ the end that accepted: a message of a version ──> versionFixed
-//	    │                                                       ▲
-//	    │ the end that dialed: EventOpen                        │ an answer of the version offered, or
-//	    └──────────────────────> versionOffered ────────────────┘ ERR_VERS with another that we have
+//	              one version, without properties
+//	versionOpen ──────────────────────────────────────────┐
+//	    │                                                 ▼
+//	    │ accepted: a message of a version ─────────> versionFixed
+//	    │                                                 ▲
+//	    │ dialed: EventOpen                               │ an answer
+//	    └──────────────────────> versionOffered ──────────┘
 //
-// If no answer comes in time, or no version is common, the connection ends.
+// An answer is a message of the version offered, or ERR_VERS with another version that this end
+// has. If no answer comes in time, or no version is common, the connection ends.
 type negotiation struct {
 	*shared
 	control  *control
@@ -127,8 +128,8 @@ func (n *negotiation) supported() (low, high uint32) {
 	return low, high
 }
 
-// answered deals with a message that comes after the offer, at the end that dialed. It returns false
-// if the message needs no more work.
+// answered deals with a message that comes after the offer, at the end that dialed. It returns
+// false if the message needs no more work.
 func (n *negotiation) answered(m *header.Message, f *header.Fault) bool {
 	switch {
 	case f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion):
@@ -174,8 +175,8 @@ func (n *negotiation) hear() {
 	}
 }
 
-// changed deals with a message of another version than that which is fixed. It returns false where
-// the version was not negotiated, and such a message is an error like others (T23).
+// changed deals with a message of a version other than the one that is fixed. It returns false
+// where the version was not negotiated, and such a message is an error like others (T23).
 func (n *negotiation) changed(b []byte, f *header.Fault) bool {
 	if len(n.cfg.Versions) == 1 && n.version.Properties() == nil {
 		return false

@@ -9,18 +9,18 @@ import (
 // pending is a Call of ours to which a Reply may still come. Its states, with the events that lead
 // from one to the next:
 //
-//	       EventCall                 credit and room              Reply, or error
-//	callIdle ────────> callWaiting ──────────────────> callSent ──────────────────> callIdle
-//	                     │      │                       ▲     │                        ▲
-//	                     │      └───> callSending ──────┘     │ Reply with read chunks │
-//	                     │ first part              last part  ▼       Reply is read    │
-//	                     │                                callReading ─────────────────┤
-//	                     │ EventCancel                                                 │
-//	                     └─────────────────────────────────────────────────────────────┘
+//	       EventCall             credit and room            Reply, or error
+//	callIdle ────────> callWaiting ────────────> callSent ─────────────────> callIdle
+//	                    │     │ first part         ▲  │                        ▲
+//	                    │     └──> callSending ────┘  │ Reply with read chunks │
+//	                    │            last part        ▼       Reply is read    │
+//	                    │ EventCancel             callReading ─────────────────┤
+//	                    └──────────────────────────────────────────────────────┘
 //
 // A Call whose message does not fit goes from callWaiting to callIdle, too. EventCancel of a Call
 // that was sent, or of which a part was, sets call to nil and does not change the state: the credit
-// is in use until the Reply (R135). When the connection ends, requester.abandon ends all Calls without these steps.
+// is in use until the Reply (R135). When the connection ends, requester.abandon ends all Calls
+// without these steps.
 type pending struct {
 	state   callState
 	xid     uint32
@@ -78,8 +78,8 @@ func (s callState) follows(from callState) bool {
 	return from != callIdle
 }
 
-// offered reports whether the peer may invalidate this key of the Call: the key that the Call named,
-// or any key, if it names none.
+// offered reports whether the peer may invalidate this key of the Call: the key that the Call
+// named, or any key, if it names none.
 func (p *pending) offered(key uint32, named bool) bool {
 	switch {
 	case p.call == nil:

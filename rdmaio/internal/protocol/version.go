@@ -52,10 +52,6 @@ type Version interface {
 	// no properties. The slice belongs to the version.
 	Properties() []header.Property
 
-	// Terms returns the terms that follow from the properties of both ends. heard reports whether a
-	// message of the peer in this version has come. A version without properties does not set them.
-	Terms(heard bool) header.Terms
-
 	// Learn judges a whole set of properties of the peer, and applies all of it or, if it returns a
 	// fault, nothing.
 	Learn(set []header.Property) (Learned, *header.Fault)
@@ -73,6 +69,7 @@ type AccountConfig struct {
 
 // Learned is the outcome of a set of properties.
 type Learned struct {
+	Terms header.Terms
 	// Auth is the value of the host authentication property, if HasAuth. It is a slice of the set.
 	Auth    []byte
 	HasAuth bool

@@ -65,9 +65,6 @@ func (*Version) Terms(bool) header.Terms { return header.DefaultTerms() }
 // Properties implements protocol.Version: version 1 has none.
 func (*Version) Properties() []header.Property { return nil }
 
-// Terms implements protocol.Version. The terms of version 1 are negotiated in private data.
-func (*Version) Terms(bool) header.Terms { return header.DefaultTerms() }
-
 // Learn implements protocol.Version. No message of version 1 has properties.
 func (*Version) Learn([]header.Property) (protocol.Learned, *header.Fault) {
 	return protocol.Learned{}, nil

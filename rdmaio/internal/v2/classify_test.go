@@ -95,6 +95,7 @@ func TestRefusal(t *testing.T) {
 		header.FaultBytes:     {Code: header.ErrSystem},
 		header.FaultLong:      {Code: header.ErrSystem},
 		header.FaultAddress:   {Code: header.ErrSystem},
+		header.FaultCredit:    {Code: header.ErrSystem},
 	}
 	v := newVersion(false)
 	for code := header.FaultShort; code <= header.FaultUnwanted; code++ {

@@ -110,10 +110,10 @@ func (v *Version) Terms(heard bool) header.Terms {
 	t := header.Terms{
 		Send:             int(min(own.MaxSend, peer.ReceiveSize)), // R214, R215
 		Recv:             int(min(own.ReceiveSize, peer.MaxSend)),
-		RemoteInvalidate: true,
-		SegmentSize:      int(peer.SegmentSize), // R216
-		Segments:         int(peer.Segments),    // R217
-		Reverse:          reverse(peer.Reverse),
+		RemoteInvalidate: true, CallNamesKey: true,
+		SegmentSize: int(peer.SegmentSize), // R216
+		Segments:    int(peer.Segments),    // R217
+		Reverse:     reverse(peer.Reverse),
 	}
 	if v.cfg.Dialed {
 		t.Reverse = reverse(own.Reverse)

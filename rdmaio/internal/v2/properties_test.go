@@ -18,7 +18,7 @@ var own = v2.Properties{MaxSend: 8192, ReceiveSize: 16384, SegmentSize: 65536, S
 
 // defaults are the terms of that end with a peer that sent no properties.
 var defaults = header.Terms{
-	Send: 4096, Recv: 4096, RemoteInvalidate: true, SegmentSize: 1048576, Segments: 16, Reverse: header.ReverseInline,
+	Send: 4096, Recv: 4096, RemoteInvalidate: true, CallNamesKey: true, SegmentSize: 1048576, Segments: 16, Reverse: header.ReverseInline,
 }
 
 // prop returns a property whose data are written in hexadecimal.

@@ -96,7 +96,7 @@ func (*Version) Refusal(f *header.Fault) header.Error {
 			return header.Error{Code: header.ErrReadChunks}
 		}
 		return header.Error{Code: header.ErrReplyResource} // R203
-	case header.FaultBytes, header.FaultLong, header.FaultAddress:
+	case header.FaultBytes, header.FaultLong, header.FaultAddress, header.FaultCredit:
 		return header.Error{Code: header.ErrSystem} // R210: local limits without a code
 	}
 	return header.Error{Code: header.ErrChunk} // R196, R197
