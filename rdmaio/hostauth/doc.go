@@ -3,7 +3,9 @@
 //
 // The two ends of a connection exchange opaque messages in property 6 of RDMA2_CONNPROP. The draft
 // defines neither their content nor their number. A [Method] does: it makes an [Exchange] for each
-// connection, which returns the messages to send and takes the messages of the peer.
+// connection, which returns the messages to send and takes the messages of the peer. Package
+// [github.com/rpcrdma/rpcrdma/rdmaio/hostauth/pubkey] is a Method with signatures of Ed25519 keys
+// or X.509 certificates.
 //
 // A [Session] runs an exchange and enforces its rules and [Limits], whatever the Method:
 //
