@@ -10,7 +10,8 @@ type Version interface {
 
 	// Decode decodes the header of the message b into m. Afterwards m.Payload is a slice of b. It
 	// returns a fault if b is invalid or of another version, and then sets the fields of m that can
-	// be trusted: none with FaultShort, else XID, Vers and Credit.
+	// be trusted: none with FaultShort, else XID, Vers and Credit. If the version has the RESPONSE
+	// flag and f is not FaultVersion, it also sets Answer and, of a known header type, Kind.
 	Decode(b []byte, m *header.Message) *header.Fault
 
 	// Append appends the header of m to b, without m.Payload. If the capacity of b is too small, it

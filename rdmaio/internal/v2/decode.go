@@ -110,9 +110,7 @@ func (v *Version) flags(htype uint32) (flags uint32, ok bool) {
 // body decodes the part of a message after the prefix.
 func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 	v.dec.Reset(b)
-	if _, err := v.dec.Next(prefixSize); err != nil {
-		return notXDR(b, err)
-	}
+	_, _ = v.dec.Next(prefixSize) // Decode has checked that there are as many bytes
 	switch m.Kind {
 	case header.KindMsg: // §6.4.1; R148
 		if f := v.chunkLists(b, m); f != nil {

@@ -99,6 +99,15 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
+// T22: without extensions, only the header types of the draft are known.
+func TestNoExtensions(t *testing.T) {
+	var m header.Message
+	f := v2.New(v2.Config{}).Decode(unhex(t, prefix+"00000020 00000000"), &m)
+	if f == nil || f.Code != header.FaultProcedure || f.Found != extType || f.Want != 5 {
+		t.Errorf("%+v, want FaultProcedure", f)
+	}
+}
+
 // FaultXDR names the place in the whole message: the first list begins at byte 24.
 func TestFaultOffset(t *testing.T) {
 	var m header.Message
