@@ -62,7 +62,8 @@ Examples:
   xdrgen json -type entry -encode -as hex entry.json proto.x
   xdrgen json -type entry -bare data.bin proto.x | xdrgen json -type entry -bare -encode - proto.x
 
-Converting XDR to JSON and back gives the same bytes.
+Converting XDR to JSON and back gives the same bytes. Opaque data is written as
+hex, also where dump decodes it. -encode does not accept whole messages.
 
   -encode   read JSON and write XDR
   -bare     read or write the value alone, without the object {"v":1,"type":"value","xdr_type":T,"value":...}

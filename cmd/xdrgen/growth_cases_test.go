@@ -81,6 +81,22 @@ func growthCases() []growthCase {
 				"d.json": `{"all": [` + repeat(n, `{"discriminant": -2}, `) + `{"discriminant": -1}]}`,
 			}
 		}},
+		{"number lines", 400, "", "check -errors 0 DIR/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"p.x":    repeat(n, "const C{i} = {i};\nstruct s{i} { int a; opaque o<>; };\n"),
+				"p.bind": repeat(n, "code header-type C{i} s{i}\nnumber s{i}.a header-type o\npayload C{i}\nmessage s{i} a\n"),
+			}
+		}},
+		{"data of code points", 2500, "", "dump -type s -errors 0 -as hex DIR/d.hex DIR/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"p.x":    "const A = 1; struct v { int which; opaque data<>; }; typedef v s<>;\n",
+				"p.bind": "code property A v\nnumber v.which property data\n",
+				"d.hex":  fmt.Sprintf("%08x", 2*n) + strings.Repeat("00000001 0000000c 00000001 00000004 00000000 00000001 00000001 00000000", n),
+			}
+		}},
+		{"values that follow each other", 4000, "", "dump -type v -split ends -as hex DIR/d.hex DIR/p.x", func(n int) map[string]string {
+			return map[string]string{"p.x": "struct v { int which; opaque data<>; };\n", "d.hex": strings.Repeat("00000001 00000004 00000001", n)}
+		}},
 		{"a list", 6000, "", "dump -type s -as hex DIR/d.hex DIR/p.x", func(n int) map[string]string {
 			return map[string]string{
 				"p.x":   "struct item { int a; item *next; };\nstruct s { item *all; };\n",

@@ -52,8 +52,8 @@ func (a *annotator) numbers(v *Value) {
 		return
 	}
 	for _, n := range a.codes.numbers[t.Ref] {
-		item := v.find(n.Field)
-		if item == nil || item.Length == 0 { // v is faulty
+		item := v.number(n)
+		if item == nil {
 			continue
 		}
 		item.Number = a.codes.number(n.Space, uint32(item.Word))

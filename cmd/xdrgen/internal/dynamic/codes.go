@@ -54,7 +54,7 @@ func (c *Codes) Point(space string, value uint32) *ir.CodePoint {
 // the body. It returns nil if there is none or if it carries no data.
 func (c *Codes) after(body *Value) *ir.CodePoint {
 	for _, n := range c.numbers[body.Type.Underlying().Ref] {
-		v := body.find(n.Field)
+		v := body.number(n)
 		if n.Space != ir.SpaceError || n.Data != "" || v == nil {
 			continue
 		}
@@ -63,6 +63,15 @@ func (c *Codes) after(body *Value) *ir.CodePoint {
 		}
 	}
 	return nil
+}
+
+// number returns the item of a struct or union that has a number, or nil if v is faulty.
+func (v *Value) number(n ir.Number) *Value {
+	item := v.find(n.Field)
+	if item == nil || item.Length == 0 {
+		return nil
+	}
+	return item
 }
 
 // Number is the meaning of a number of a code space.

@@ -34,6 +34,7 @@ struct none { };
 typedef none many<>;
 typedef val set<>;
 struct flags { unsigned int bits; int back; };
+union same switch (int code) { case 5: hyper hint; default: void; };
 `, `code property NUM many_num
 code property SELF val
 code property MANY many
@@ -45,6 +46,7 @@ code flag A void
 number val.which property data
 number flags.bits flag
 number flags.back property
+number same.code property
 type many_num unsigned hyper
 type word unsigned int
 `,
@@ -71,6 +73,7 @@ func TestAnnotate(t *testing.T) {
 		{"flags", "80000009 ffffffff", []string{"bits: A | B | TOP (0x80000009)", "back: 4294967295 (unknown property)"}, ""},
 		{"flags", "00000003 00000000", []string{"bits: A | unknown 0x2 (0x3)", "back: 0 (unknown property)"}, ""},
 		{"flags", "00000004", []string{"bits: unknown 0x4 (0x4)"}, ""},
+		{"same", "00000005 0000000000000009", []string{"code: WORD (5)", "hint: 9"}, ""},
 		{"val", "00000001 00000008 0000000000000007", []string{"which: NUM (1)", "data: 8 bytes", "data: 7"}, ""},
 		{"val", "00000001 00000007 0000000000000000", []string{"which: NUM (1)", "data: 7 bytes", "data rest 8"}, "data: offset 8: found 7 bytes before the end of the data of NUM, expected 8 (RFC 4506 §3)"},
 		{"val", "00000005 00000006 0000000100000000", []string{"which: WORD (5)", "data: 6 bytes", "data: 1", "data rest 4"}, "data: offset 12: found 2 bytes after the value of WORD, expected the end of its data (the data is one value)"},
