@@ -1,6 +1,3 @@
-// Package credit counts the credits of a connection. In version 1 credits limit transactions: a
-// Call asks for credits, a Reply grants them, and no more Calls may be in flight than the last
-// grant (RFC 8166 §3.3.1). Accounts are plain counters, without locks and time.
 package credit
 
 // Requester is the account of the side that makes Calls, in version 1.

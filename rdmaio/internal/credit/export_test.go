@@ -1,0 +1,7 @@
+package credit
+
+// Uncounted returns the account without its statistics, which only grow.
+func (a V2) Uncounted() V2 {
+	a.zero, a.over = 0, 0
+	return a
+}
