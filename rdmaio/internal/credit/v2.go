@@ -130,7 +130,7 @@ func (a *V2) Received(word uint32, c Class) {
 	}
 	a.begun = true
 	high, low := max(word>>16, 1), word&0xffff
-	if first && low == 0 && a.free == 0 { // T8
+	if first && low == 0 { // T8
 		a.zero++
 		low = 1
 	}
@@ -174,9 +174,9 @@ func (a *V2) Free(c Class) bool {
 // pays reports whether a Grant costs a credit.
 func (a *V2) pays() bool { return a.free > 1 && !a.lent }
 
-// Word counts a message that is about to be sent, which Free must allow, and returns its credit
-// word. A Call must have been Answered before the Word of its answer.
-func (a *V2) Word(c Class) uint32 {
+// Sent counts a message that is about to be sent, which Free must allow, and returns its credit
+// word. A Call must have been Answered before its answer is Sent.
+func (a *V2) Sent(c Class) uint32 {
 	switch {
 	case c == Grant && !a.pays():
 		a.borrowed = true

@@ -68,7 +68,7 @@ func TestV2Grants(t *testing.T) {
 		if !a.Free(credit.Call) || a.Free(credit.Grant) {
 			t.Errorf("%s: the client cannot begin with a Call, or can with a Grant", c.name)
 		}
-		a.Word(credit.Call)
+		a.Sent(credit.Call)
 		for i, s := range c.steps {
 			get(t, a, s.class, s.word)
 			if a.Available() != s.want || a.Granted() != s.want+1 {
@@ -78,7 +78,7 @@ func TestV2Grants(t *testing.T) {
 				if !a.Free(credit.Other) {
 					t.Fatalf("%s, step %d: no credit to send", c.name, i)
 				}
-				a.Word(credit.Other)
+				a.Sent(credit.Other)
 			}
 		}
 		if a.ZeroGrants() != c.zero || a.OverGrants() != c.over {
@@ -132,7 +132,7 @@ func TestV2Violations(t *testing.T) {
 		a := newV2(false, 3, 0)
 		for i, act := range acts {
 			if act.send {
-				a.Word(act.c)
+				a.Sent(act.c)
 				continue
 			}
 			for range act.n {
@@ -155,7 +155,7 @@ func TestV2Words(t *testing.T) {
 			if !a.Accept() {
 				t.Error("a Call is refused")
 			}
-			if !a.Hold() {
+			if !a.Keeps() {
 				a.Posted(1)
 			}
 		}
@@ -170,27 +170,27 @@ func TestV2Words(t *testing.T) {
 		want   uint32
 	}{
 		{"all of the ceiling", true, 3, 4, func(*credit.V2) {}, credit.Call, word(7, 7)},
-		{"nothing twice", true, 3, 4, func(a *credit.V2) { a.Word(credit.Call) }, credit.Other, word(7, 0)},
+		{"nothing twice", true, 3, 4, func(a *credit.V2) { a.Sent(credit.Call) }, credit.Other, word(7, 0)},
 		{"R180: the largest ceiling", true, 65535, 65535, func(*credit.V2) {}, credit.Call, word(65535, 65535)},
 		{"R180: more than an int of 32 bits", true, 1<<31 - 1, 1<<31 - 1, func(*credit.V2) {}, credit.Call, word(65535, 65535)},
 		{"an end that serves and makes no Calls", true, 0, -1, func(*credit.V2) {}, credit.Other, word(1, 1)},
 		{"less the Calls in progress", false, 4, 0, func(a *credit.V2) { busy(a, 1) }, credit.Other, word(4, 3)},
 		{"not less an answered one", false, 4, 0, func(a *credit.V2) { busy(a, 1); a.Posted(1); a.Answered() }, credit.Answer, word(4, 4)},
 		{"R171: one, if all are in progress", false, 1, 0, func(a *credit.V2) { busy(a, 1) }, credit.Other, word(1, 1)},
-		{"R171: but not a second", false, 1, 0, func(a *credit.V2) { busy(a, 1); a.Word(credit.Other) }, credit.Other, word(1, 0)},
+		{"R171: but not a second", false, 1, 0, func(a *credit.V2) { busy(a, 1); a.Sent(credit.Other) }, credit.Other, word(1, 0)},
 		{"R171: one for the answer to a Call", false, 1, 0, func(a *credit.V2) { busy(a, 1) }, credit.Call, word(1, 1)},
 		{"R172: no more than Receives", true, 9, 0, func(a *credit.V2) { *a = credit.NewV2(true, 9, 0); a.Posted(5) }, credit.Call, word(9, 3)},
 		{"R172: none without Receives", true, 9, 0, func(a *credit.V2) { *a = credit.NewV2(true, 9, 0); a.Posted(2) }, credit.Call, word(9, 0)},
 		{"R177: none with an ERROR", false, 9, 0, func(a *credit.V2) { busy(a, 1); a.Answered() }, credit.Error, word(9, 0)},
 		{"R181, T14: those of late Replies, with any message", true, 0, 4, func(a *credit.V2) {
-			a.Word(credit.Call)
+			a.Sent(credit.Call)
 			get(t, a, credit.Answer, word(8, 8), word(8, 0), word(8, 0))
 		}, credit.Other, word(4, 3)},
 	} {
 		a := newV2(c.client, c.serves, c.calls)
 		c.do(a)
 		before := a.Outstanding()
-		if got := a.Word(c.class); got != c.want {
+		if got := a.Sent(c.class); got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.name, got, c.want)
 		}
 		if c.class != credit.Error && a.Outstanding() != before+int(c.want&0xffff) {
@@ -207,7 +207,7 @@ func TestV2Due(t *testing.T) {
 	start := func(credits uint32) *credit.V2 {
 		a := newV2(false, 4, 0)
 		get(t, a, credit.Other, word(9, credits+1))
-		a.Word(credit.Other)
+		a.Sent(credit.Other)
 		return a
 	}
 	for _, c := range []struct {
@@ -222,11 +222,11 @@ func TestV2Due(t *testing.T) {
 		{"two left, by Grants", 5, func(a *credit.V2) { get(t, a, credit.Grant, 9<<16, 9<<16) }, false, 0},
 		{"two left, and a word has granted two", 5, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16)
-			a.Word(credit.Other)
+			a.Sent(credit.Other)
 		}, false, 0},
 		{"two left, and the ERROR has granted none", 5, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16)
-			a.Word(credit.Error)
+			a.Sent(credit.Error)
 		}, true, 3},
 		{"two left, the last credit", 1, func(a *credit.V2) { get(t, a, credit.Other, 9<<16, 9<<16) }, false, 0},
 		{"none left, the last credit", 1, func(a *credit.V2) { get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16) }, true, 1},
@@ -251,17 +251,31 @@ func TestV2Due(t *testing.T) {
 		}, false, 0},
 		{"the Grant before is not known to have arrived", 0, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16)
-			a.Word(credit.Grant)
-			get(t, a, credit.Grant, 9<<16, 9<<16, 9<<16, 9<<16)
+			a.Sent(credit.Grant)
+			get(t, a, credit.Grant, 9<<16, 9<<16, 9<<16, 9<<16, 9<<16)
+			if a.Outstanding() != 0 || a.Free(credit.Grant) {
+				t.Errorf("a second Grant may use the extra Receive, with %d credits granted", a.Outstanding())
+			}
 		}, false, 0},
+		{"one left, and the word had none to grant", 5, func(a *credit.V2) {
+			get(t, a, credit.Call, 9<<16, 9<<16, 9<<16)
+			for a.Accept() {
+			}
+			if w := a.Sent(credit.Other); w&0xffff != 0 || a.Due() {
+				t.Errorf("all Calls are busy: %#x, then due is %t", w, a.Due())
+			}
+			for range 4 {
+				a.Answered()
+			}
+		}, true, 3},
 		{"the Grant before has arrived", 0, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16)
-			a.Word(credit.Grant)
+			a.Sent(credit.Grant)
 			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16)
 		}, true, 0},
 		{"T13: Grants cross", 0, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16)
-			a.Word(credit.Grant)
+			a.Sent(credit.Grant)
 			get(t, a, credit.Grant, word(9, 9))
 			if a.Outstanding() != 4 || a.Available() != 9 {
 				t.Errorf("Grants that cross leave %d credits granted, %d to use", a.Outstanding(), a.Available())
@@ -276,7 +290,7 @@ func TestV2Due(t *testing.T) {
 		if !c.due {
 			continue
 		}
-		if w := a.Word(credit.Grant); w&0xffff == 0 || a.Due() || a.Available() != c.left {
+		if w := a.Sent(credit.Grant); w&0xffff == 0 || a.Due() || a.Available() != c.left {
 			t.Errorf("%s: %#x, then due is %t, %d credits, want %d", c.name, w, a.Due(), a.Available(), c.left)
 		}
 	}
@@ -286,9 +300,9 @@ func TestV2Due(t *testing.T) {
 // as long as one is left to grant (R171, R172).
 func TestV2Calls(t *testing.T) {
 	a := newV2(true, 0, 2)
-	a.Word(credit.Call)
+	a.Sent(credit.Call)
 	get(t, a, credit.Other, word(2, 2))
-	a.Word(credit.Call)
+	a.Sent(credit.Call)
 	if a.Free(credit.Call) || !a.Free(credit.Other) || a.InFlight() != 2 {
 		t.Errorf("%d Calls in flight, with a ceiling of 2: another may be sent", a.InFlight())
 	}
@@ -304,11 +318,11 @@ func TestV2Calls(t *testing.T) {
 
 	b := newV2(false, 3, 0)
 	get(t, b, credit.Other, word(9, 9))
-	b.Word(credit.Other)
+	b.Sent(credit.Other)
 	for i := range 3 {
 		b.Taken(credit.Call)
 		b.Received(word(9, 1), credit.Call)
-		if hold := b.Hold(); hold != (i < 2) || !b.Accept() {
+		if hold := b.Keeps(); hold != (i < 2) || !b.Accept() {
 			t.Errorf("Call %d: keeps its Receive is %t", i, hold)
 		}
 	}

@@ -90,7 +90,7 @@ func (m *model) fail(s *state, format string, args ...any) {
 func (m *model) send(s *state, i int, p packet) {
 	e, q := &s.sides[i], &s.to[1-i]
 	before := e.Available()
-	p.word = e.Word(p.class)
+	p.word = e.Sent(p.class)
 	p.gift = e.Available() == before
 	if m.broken == "grants more than it counts" {
 		p.word++
@@ -168,7 +168,7 @@ func (m *model) deliver(s *state, i int) {
 		}
 	case !e.Accept():
 		m.fail(s, "a Call is refused")
-	case !m.copies && e.Hold():
+	case !m.copies && e.Keeps():
 		keeps = true
 		e.turn(0, p.task|held)
 	default:

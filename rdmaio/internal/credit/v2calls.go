@@ -10,10 +10,10 @@ func (a *V2) Accept() bool {
 	return true
 }
 
-// Hold reports whether a Call may keep its Receive until it is answered, after Taken. Otherwise the
-// caller must copy the Call and post the Receive again, so that one credit can always be granted
-// (R171).
-func (a *V2) Hold() bool { return a.posted > spare }
+// Keeps reports whether a Call may keep its Receive until it is answered, after Taken. Otherwise
+// the caller must copy the Call and post the Receive again, so that one credit can always be
+// granted (R171).
+func (a *V2) Keeps() bool { return a.posted > spare }
 
 // Answered counts a Call whose answer is about to be sent, or that gets none. Its Receive must have
 // been posted again before.
