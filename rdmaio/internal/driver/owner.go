@@ -40,18 +40,18 @@ type Faults struct {
 	DroppedMessages, CallsOverCredit, FaultyMessages, ZeroGrants, OverGrants uint64
 }
 
-// faultsOf returns the faults in s.
-func faultsOf(s *engine.Stats) Faults {
-	return Faults{s.DroppedMessages, s.CallsOverCredit, s.FaultyMessages, s.ZeroGrants, s.OverGrants}
-}
-
-// since returns the faults in f that are not in before.
-func (f Faults) since(before Faults) Faults {
-	return Faults{
-		DroppedMessages: f.DroppedMessages - before.DroppedMessages,
-		CallsOverCredit: f.CallsOverCredit - before.CallsOverCredit,
-		FaultyMessages:  f.FaultyMessages - before.FaultyMessages,
-		ZeroGrants:      f.ZeroGrants - before.ZeroGrants,
-		OverGrants:      f.OverGrants - before.OverGrants,
+// faultsSince returns the faults in now that are not in before, or nil if there are none. It is
+// called often, and compares the counts one by one, because copies of them are measurably slower.
+func faultsSince(now, before *engine.Stats) *Faults {
+	if now.DroppedMessages == before.DroppedMessages && now.CallsOverCredit == before.CallsOverCredit &&
+		now.FaultyMessages == before.FaultyMessages && now.ZeroGrants == before.ZeroGrants && now.OverGrants == before.OverGrants {
+		return nil
+	}
+	return &Faults{
+		DroppedMessages: now.DroppedMessages - before.DroppedMessages,
+		CallsOverCredit: now.CallsOverCredit - before.CallsOverCredit,
+		FaultyMessages:  now.FaultyMessages - before.FaultyMessages,
+		ZeroGrants:      now.ZeroGrants - before.ZeroGrants,
+		OverGrants:      now.OverGrants - before.OverGrants,
 	}
 }

@@ -93,17 +93,24 @@ func (d *Driver) serve(rounds int) (more bool) {
 		d.look = d.look || again || d.await && !d.sends.armed
 	}
 	d.running = false
-	before := faultsOf(&d.stats)
-	d.stats = d.engine.Stats()
-	faults := faultsOf(&d.stats)
+	faults := d.publish()
 	drained := d.drained()
 	d.idle.Broadcast()
 	d.mu.Unlock()
-	if faults != before {
-		d.owner.PeerFaults(faults.since(before))
+	if faults != nil {
+		d.owner.PeerFaults(*faults)
 	}
 	if drained {
 		d.PostDrain()
 	}
 	return false
+}
+
+// publish copies the counts of the engine. It returns the increase of the peer's faults, or nil if
+// there is none. mu is locked.
+func (d *Driver) publish() *Faults {
+	now := d.engine.Stats()
+	faults := faultsSince(&now, &d.stats)
+	d.stats = now
+	return faults
 }
