@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -49,6 +50,8 @@ type Version struct {
 	lists rpcrdma2.ChunkLists
 	props rpcrdma2.ConnProp
 }
+
+var _ protocol.Version = (*Version)(nil)
 
 // New returns a Version for a new connection.
 func New(cfg Config) *Version {
