@@ -4,11 +4,12 @@ var v2Tests = []string{"rdmaio/internal/v2"}
 
 const (
 	v2DecodeFile   = "rdmaio/internal/v2/decode.go"
+	v2AccountFile  = "rdmaio/internal/v2/account.go"
 	v2EncodeFile   = "rdmaio/internal/v2/encode.go"
 	v2PropertyFile = "rdmaio/internal/v2/properties.go"
 )
 
-// v2Mutants are in the headers and properties of version 2.
+// v2Mutants are in the headers, the properties and the use of credits of version 2.
 var v2Mutants = []mutant{
 	{"28 bytes are ERR_VERS at any time", v2DecodeFile, "if first && v.cfg.Dialed && len(b)", "if v.cfg.Dialed && len(b)", v2Tests},
 	{"28 bytes are ERR_VERS at the end that accepted", v2DecodeFile, "if first && v.cfg.Dialed && len(b)", "if first && len(b)", v2Tests},
@@ -25,5 +26,9 @@ var v2Mutants = []mutant{
 	{"a property of the default value may be in a set twice", v2PropertyFile, "if p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID", "if len(p.Data) > 0 && p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID", v2Tests},
 	{"the first message may have 4096 bytes", v2PropertyFile, "		if !heard { // R42\n", "		if false {\n", v2Tests},
 	{"a peer may lower the inline threshold below the minimum", v2PropertyFile, "p.ReceiveSize = min(max(p.ReceiveSize, leastInline), math.MaxInt32)", "p.ReceiveSize = min(p.ReceiveSize, math.MaxInt32)", v2Tests},
+	{"a message beyond the credits is accepted", v2AccountFile, "	if !a.Taken(class) {", "	if !a.Taken(class) && class == credit.Grant {", v2Tests},
+	{"the word of a message of another version grants", v2AccountFile, " || f.Code == header.FaultVersion) {", ") {", v2Tests},
+	{"the word of an invalid message does not grant", v2AccountFile, "if f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion) {", "if f != nil {", v2Tests},
+	{"a grant is a message like any other", v2AccountFile, "		class = credit.Grant\n", "", v2Tests},
 	{"reverse Calls have the server's level", v2PropertyFile, "		t.Reverse = reverse(own.Reverse)\n", "", v2Tests},
 }

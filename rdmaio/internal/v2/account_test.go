@@ -16,8 +16,8 @@ func newAccount(dialed bool) protocol.Account {
 	return a
 }
 
-// R167, R169, R174, R178: each class of message costs a credit, and the word of each that is no
-// ERROR has the ceiling and what was granted anew.
+// R167, R169, R178: each class of message costs a credit. The credit word has the ceiling and the
+// new credits, which an ERROR does not grant (R177).
 func TestAccount(t *testing.T) {
 	for class, word := range map[protocol.Class]uint32{
 		protocol.ClassCall:   0x00050005,
