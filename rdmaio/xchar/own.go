@@ -174,7 +174,7 @@ func (e *Endpoint) Settle(id wire.ID, accept bool) (Effects, error) { // R249, R
 		e.raise = raise{}
 		out.Post = o.word
 		e.update(s, true, &out)
-	case !accept, overtaken, o.want == o.word, e.change(s, o.want, &out) == Done:
+	case !accept, overtaken, e.change(s, o.want, &out) == Done:
 		e.update(s, true, &out)
 	}
 	return out, nil

@@ -96,6 +96,16 @@ func TestFixedDone(t *testing.T) {
 	same(t, "outcomes", out.Outcomes, []Outcome{{2, cut, Rejected}, {2, genl, Done}})
 	same(t, "peer", e.Peer(), Characteristics{4096, false, wire.BackwardGeneral})
 	same(t, "stats", e.Stats(), Stats{FixedChanges: 1})
+
+	// A UPD that would change it is ignored as a whole, with its clear flag.
+	e = endpoint(t, nil)
+	ask(t, e, 2, cut)
+	receive(t, e, 2, respOf(t, 0, 0, 1))
+	receive(t, e, 1, initOf(t, wire.Subset{1}, ReceiveSize(4096)))
+	same(t, "effects", receive(t, e, 9, updOf(t, cut, true)), Effects{})
+	same(t, "limit", e.SendLimit(4096), 2048)
+	out = receive(t, e, 9, updOf(t, ReceiveSize(4096), true))
+	same(t, "outcomes", out.Outcomes, []Outcome{{2, cut, Rejected}})
 }
 
 // TestPendingOrder proves R249 and R250 for several pending requests: each clear flag ends the

@@ -70,6 +70,14 @@ func TestUnknownSkipped(t *testing.T) {
 	out := receive(t, e, 2, body(t, wire.OpUpd, &wire.Upd{Now: wire.Value{Which: 4}, PendClear: true}))
 	same(t, "UPD of an unknown one", out, Effects{})
 	same(t, "stats", e.Stats(), Stats{})
+
+	// The subset of element 33 is bit 1 of word 1.
+	long := &wire.Init{Start: make(wire.Spec, 34), NoChange: wire.Subset{0, 2}}
+	long.Start[33] = Backward(wire.BackwardGeneral).wire()
+	e = endpoint(t, nil)
+	receive(t, e, 1, body(t, wire.OpInit, long))
+	same(t, "peer", e.Peer(), Characteristics{4096, false, wire.BackwardGeneral})
+	same(t, "state", e.PeerState(wire.IDBackwardSupport), StateFixed)
 }
 
 // TestFaults proves R232: data that do not fit are an XDR error, and nothing of the set is applied

@@ -54,6 +54,8 @@ func TestBadResp(t *testing.T) {
 		{"bit past the REQ, rejected", wire.Resp{Done: word(7), Rejected: word(1 << 31)}, false},
 		{"bit past the REQ, pending", wire.Resp{Done: word(7), Pending: word(0, 0, 1)}, false},
 		{"second word, done", wire.Resp{Done: word(7, 1)}, false},
+		{"second word alone, done", wire.Resp{Done: word(0, 1), Rejected: word(7)}, false},
+		{"third word alone, rejected", wire.Resp{Done: word(7), Rejected: word(0, 0, 1)}, false},
 		{"zero words past the REQ", wire.Resp{Done: word(7, 0, 0), Rejected: word(0, 0)}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,8 +194,24 @@ func TestRequestBound(t *testing.T) {
 		t.Fatalf("%v, want ErrTooMany", err)
 	}
 	receive(t, e, 100, updOf(t, genl, true))
-	ask(t, e, 99, genl)
-	if _, err := e.Request(98, genl); !errors.Is(err, ErrTooMany) {
-		t.Errorf("%v, want ErrTooMany", err)
+	for n := range uint32(4) { // each answer makes room
+		ask(t, e, 99, genl)
+		if _, err := e.Request(98, genl); !errors.Is(err, ErrTooMany) {
+			t.Errorf("%v, want ErrTooMany", err)
+		}
+		receive(t, e, 99, respOf(t, n&1, ^n&1, 0))
 	}
+	same(t, "requests", len(e.requests), MaxRequests-1)
+}
+
+// TestAnswersOutOfOrder proves R249 for the state: while a request is not answered, it decides,
+// even if a later one is pending.
+func TestAnswersOutOfOrder(t *testing.T) {
+	e := endpoint(t, nil)
+	ask(t, e, 1, genl)
+	ask(t, e, 2, genl)
+	receive(t, e, 2, respOf(t, 0, 0, 1))
+	same(t, "state", e.PeerState(wire.IDBackwardSupport), StateRequested)
+	receive(t, e, 1, respOf(t, 0, 1, 0))
+	same(t, "state", e.PeerState(wire.IDBackwardSupport), StatePending)
 }
