@@ -99,8 +99,8 @@ func Table() []Row {
 		{Package: "rdmaio/internal/credit", Deny: pure},
 		{Package: "rdmaio/internal/machine"},
 		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"rdmaio", "rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
+		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"rdmaio", "rdmaio/internal/peertest/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.

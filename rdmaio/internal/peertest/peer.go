@@ -14,13 +14,14 @@ import (
 // long.
 const Patience = 30 * time.Second
 
-// Recvs is the number of Receives that a Peer has posted, and Size their size in bytes.
+// Recvs is the number of Receives that a Peer has posted, and Size their size in bytes, if it is
+// made by New.
 const (
 	Recvs = 16
 	Size  = 4096
 )
 
-// The WRIDs of requests. Those of Receives are below Recvs.
+// The WRIDs of requests. Those of Receives are below their number.
 const (
 	sendID = 1 << 32
 	rdmaID = 1 << 33
@@ -34,6 +35,8 @@ type Peer struct {
 	Lost <-chan struct{}    // closed with the connection
 
 	t      testing.TB
+	recvs  int // Receives
+	size   int // of each in bytes, and of the send buffer
 	pd     verbs.ProtectionDomain
 	cq     verbs.CompletionQueue
 	ready  <-chan struct{}
@@ -50,26 +53,32 @@ type exempter interface {
 // New returns a peer on a device.
 func New(t testing.TB, dev verbs.Device) *Peer {
 	t.Helper()
-	p := &Peer{t: t}
+	return NewSized(t, dev, Recvs, Size)
+}
+
+// NewSized returns a peer that has so many Receives of this size, and sends up to that size.
+func NewSized(t testing.TB, dev verbs.Device, recvs, size int) *Peer {
+	t.Helper()
+	p := &Peer{t: t, recvs: recvs, size: size}
 	p.exempt, _ = dev.(exempter)
 	var err error
 	p.pd, err = dev.AllocPD()
 	p.must(err)
 	notify, ready := verbs.NotifyChannel()
 	p.ready = ready
-	p.cq, err = dev.CreateCQ(128, notify)
+	p.cq, err = dev.CreateCQ(128+recvs, notify)
 	p.must(err)
 	lost := make(chan struct{})
 	p.Lost = lost
-	p.QP, err = p.pd.CreateQP(verbs.QPConfig{SendCQ: p.cq, RecvCQ: p.cq, MaxSendWR: 64, MaxRecvWR: 64, Notify: func() { close(lost) }})
+	p.QP, err = p.pd.CreateQP(verbs.QPConfig{SendCQ: p.cq, RecvCQ: p.cq, MaxSendWR: 64, MaxRecvWR: max(64, recvs), Notify: func() { close(lost) }})
 	p.must(err)
 	if p.exempt != nil {
 		p.exempt.ExemptQP(p.QP.Num())
 	}
-	p.Mem = make([]byte, (Recvs+1)*Size)
+	p.Mem = make([]byte, (recvs+1)*size)
 	p.MR, err = p.pd.RegisterMemory(p.Mem, verbs.AccessLocalWrite)
 	p.must(err)
-	for i := range Recvs {
+	for i := range recvs {
 		p.recv(uint64(i))
 	}
 	t.Cleanup(func() {
@@ -140,18 +149,18 @@ func (p *Peer) SendInvalidate(b []byte, key uint32) {
 
 func (p *Peer) send(wr verbs.SendWR, b []byte) {
 	p.t.Helper()
-	n := copy(p.Mem[Recvs*Size:], b)
-	wr.SGL, wr.Flags = []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}}, verbs.SendSignaled
+	n := copy(p.Mem[p.recvs*p.size:], b)
+	wr.SGL, wr.Flags = []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}}, verbs.SendSignaled
 	p.post(wr)
 }
 
 // Write writes bytes to the other side's memory, and reports whether it succeeded.
 func (p *Peer) Write(key uint32, at uint64, b []byte) bool {
 	p.t.Helper()
-	n := copy(p.Mem[Recvs*Size:], b)
+	n := copy(p.Mem[p.recvs*p.size:], b)
 	return p.post(verbs.SendWR{
 		WRID: rdmaID, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
-		SGL: []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}},
+		SGL: []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}},
 	})
 }
 
@@ -160,11 +169,11 @@ func (p *Peer) Read(key uint32, at uint64, n int) []byte {
 	p.t.Helper()
 	if !p.post(verbs.SendWR{
 		WRID: rdmaID, Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
-		SGL: []verbs.SGE{{MR: p.MR, Offset: Recvs * Size, Length: n}},
+		SGL: []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}},
 	}) {
 		return nil
 	}
-	return append([]byte(nil), p.Mem[Recvs*Size:][:n]...)
+	return append([]byte(nil), p.Mem[p.recvs*p.size:][:n]...)
 }
 
 // post posts a request, waits for its completion and reports whether it succeeded.
@@ -186,17 +195,17 @@ func (p *Peer) post(wr verbs.SendWR) bool {
 // time.
 func (p *Peer) Message(wait time.Duration) Raw {
 	p.t.Helper()
-	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < Recvs }, wait)
+	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < uint64(p.recvs) }, wait)
 	if !ok || wc.Status != verbs.StatusSuccess {
 		return nil
 	}
-	b := append([]byte(nil), p.Mem[wc.WRID*Size:][:wc.ByteLen]...)
+	b := append([]byte(nil), p.Mem[int(wc.WRID)*p.size:][:wc.ByteLen]...)
 	p.recv(wc.WRID)
 	return b
 }
 
 func (p *Peer) recv(id uint64) {
-	if _, err := p.QP.PostRecv([]verbs.RecvWR{{WRID: id, SGL: []verbs.SGE{{MR: p.MR, Offset: int(id) * Size, Length: Size}}}}); err != nil {
+	if _, err := p.QP.PostRecv([]verbs.RecvWR{{WRID: id, SGL: []verbs.SGE{{MR: p.MR, Offset: int(id) * p.size, Length: p.size}}}}); err != nil {
 		p.t.Logf("receive: %v", err) // the connection has ended
 	}
 }

@@ -31,6 +31,7 @@ type Ledger struct {
 	lenient  bool // the peer may send anything
 	legacy   bool // the side that accepted may send read lists in Replies
 	accepted bool // this end did
+	two      *ledger2
 
 	asked, allowed uint32
 	receives       int // posted

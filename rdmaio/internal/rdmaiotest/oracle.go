@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
 // oracle sees each event of both devices as it comes. It has a [Ledger] for each end of a
-// connection, and these rules besides:
+// connection, with a ledger2 for version 2, and these rules besides:
 //
 //   - a key in a header is live, has the one right that its chunk needs, covers its segment, and is
 //     of no other RPC (R304)
@@ -108,15 +109,16 @@ func (o *oracle) check(e *trace.Event) error {
 		o.ledgers[object{e.Device, e.QP}] = l
 	}
 	l.legacy = o.legacy
+	if done, err := o.check2(e, l); done || err != nil {
+		return err
+	}
 	switch {
 	case e.Kind == trace.Accept:
 		l.accepted = true
 	case e.Kind == trace.Complete && e.Status == verbs.StatusSuccess && e.InvalidateRKey != 0:
-		k := object{e.Device, e.InvalidateRKey}
-		if !o.offered[k] {
-			return fmt.Errorf("the peer invalidated key %#x, which it was not given", e.InvalidateRKey)
+		if err := o.invalidated(e); err != nil {
+			return err
 		}
-		delete(o.keys, k)
 	case IsSend(e):
 		m, err := peertest.Parse(e.Head)
 		if err != nil {
@@ -129,6 +131,48 @@ func (o *oracle) check(e *trace.Event) error {
 		}
 	}
 	return l.event(e)
+}
+
+// invalidated takes a key that the peer invalidated.
+func (o *oracle) invalidated(e *trace.Event) error {
+	k := object{e.Device, e.InvalidateRKey}
+	if !o.offered[k] {
+		return fmt.Errorf("the peer invalidated key %#x, which it was not given", e.InvalidateRKey)
+	}
+	delete(o.keys, k)
+	return nil
+}
+
+// check2 checks a message of version 2. It reports false if the ledger of version 1 must see the
+// event, too.
+func (o *oracle) check2(e *trace.Event, l *Ledger) (done bool, err error) {
+	received := e.Kind == trace.Complete && e.Status == verbs.StatusSuccess && e.WCOpcode == verbs.WCRecv
+	if !received && !IsSend(e) || version(e.Head) != 2 {
+		return false, nil
+	}
+	if l.two == nil {
+		l.two = newLedger2(l.accepted)
+	}
+	if received {
+		if l.two.received(e.Head); !l.two.begun {
+			return false, nil
+		}
+		if l.receives--; e.InvalidateRKey != 0 {
+			err = o.invalidated(e)
+		}
+		return true, err
+	}
+	if l.two.refusesVersion(e.Head) {
+		return false, nil
+	}
+	if err := l.two.sent(e.Head, e.Length, l.receives); err != nil {
+		return true, err
+	}
+	m, err := peer2.Parse([]byte(e.Head))
+	if err == nil && m.IsCall() {
+		err = o.checkKeys(e, &peertest.Message{XID: m.XID, Reads: m.Reads, Writes: m.Writes, ReplyChunk: m.Reply})
+	}
+	return true, err
 }
 
 // checkKeys checks the keys that a Call offers.
