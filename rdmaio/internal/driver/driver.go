@@ -27,6 +27,7 @@ type Driver struct {
 	running bool
 	stopped bool
 	stats   engine.Stats
+	faults  Faults // in stats
 
 	// Requests.
 	busy        int          // begun and not ended; the runner's, or guarded by mu without one

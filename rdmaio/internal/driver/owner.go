@@ -40,18 +40,19 @@ type Faults struct {
 	DroppedMessages, CallsOverCredit, FaultyMessages, ZeroGrants, OverGrants uint64
 }
 
-// faultsSince returns the faults in now that are not in before, or nil if there are none. It is
-// called often, and compares the counts one by one, because copies of them are measurably slower.
-func faultsSince(now, before *engine.Stats) *Faults {
-	if now.DroppedMessages == before.DroppedMessages && now.CallsOverCredit == before.CallsOverCredit &&
-		now.FaultyMessages == before.FaultyMessages && now.ZeroGrants == before.ZeroGrants && now.OverGrants == before.OverGrants {
+// update sets f to the counts in s. It returns the increase, or nil if there is none.
+func (f *Faults) update(s *engine.Stats) *Faults {
+	if s.DroppedMessages == f.DroppedMessages && s.CallsOverCredit == f.CallsOverCredit &&
+		s.FaultyMessages == f.FaultyMessages && s.ZeroGrants == f.ZeroGrants && s.OverGrants == f.OverGrants {
 		return nil
 	}
+	before := *f
+	*f = Faults{s.DroppedMessages, s.CallsOverCredit, s.FaultyMessages, s.ZeroGrants, s.OverGrants}
 	return &Faults{
-		DroppedMessages: now.DroppedMessages - before.DroppedMessages,
-		CallsOverCredit: now.CallsOverCredit - before.CallsOverCredit,
-		FaultyMessages:  now.FaultyMessages - before.FaultyMessages,
-		ZeroGrants:      now.ZeroGrants - before.ZeroGrants,
-		OverGrants:      now.OverGrants - before.OverGrants,
+		DroppedMessages: f.DroppedMessages - before.DroppedMessages,
+		CallsOverCredit: f.CallsOverCredit - before.CallsOverCredit,
+		FaultyMessages:  f.FaultyMessages - before.FaultyMessages,
+		ZeroGrants:      f.ZeroGrants - before.ZeroGrants,
+		OverGrants:      f.OverGrants - before.OverGrants,
 	}
 }

@@ -93,7 +93,10 @@ func (d *Driver) serve(rounds int) (more bool) {
 		d.look = d.look || again || d.await && !d.sends.armed
 	}
 	d.running = false
-	faults := d.publish()
+	// Not in a function of its own: two copies of Stats there would make the stacks of handlers'
+	// goroutines grow for each Call.
+	d.stats = d.engine.Stats()
+	faults := d.faults.update(&d.stats)
 	drained := d.drained()
 	d.idle.Broadcast()
 	d.mu.Unlock()
@@ -104,13 +107,4 @@ func (d *Driver) serve(rounds int) (more bool) {
 		d.PostDrain()
 	}
 	return false
-}
-
-// publish copies the counts of the engine. It returns the increase of the peer's faults, or nil if
-// there is none. mu is locked.
-func (d *Driver) publish() *Faults {
-	now := d.engine.Stats()
-	faults := faultsSince(&now, &d.stats)
-	d.stats = now
-	return faults
 }
