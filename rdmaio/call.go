@@ -69,6 +69,8 @@ type slot struct {
 	left    *leftover // if the Call was cancelled
 	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
 	long    []byte    // a copy of the reply that came there
+	shape   shape
+	segment int // length of the longest segment offered, bytes
 }
 
 // callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants
@@ -206,6 +208,12 @@ func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	}
 	if !c.ready.Load() { // RFC 8167 §6; R280
 		return nil, fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them (RFC 8167 §6)", ErrReverse)
+	}
+	if err := c.awaitVersion(ctx); err != nil { // on an accepted connection it may come
+		return nil, err
+	}
+	if c.role == engine.Responder && c.agreed.Load().Reverse == header.ReverseNone {
+		return nil, fmt.Errorf("%w: the peer serves none (property 5 of draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.5)", ErrReverse)
 	}
 	select {
 	case s := <-c.slots:

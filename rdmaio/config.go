@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -34,10 +35,39 @@ type Config struct {
 	// with a peer that advertises nothing.
 	InlineSend, InlineRecv int
 
+	// Versions are the versions of RPC-over-RDMA that this side speaks, in order of preference. If
+	// nil, it is version 1 alone (RFC 8166). Version 2 is
+	// draft-ietf-nfsv4-rpcrdma-version-two-00.
+	//
+	// The side that dials begins with the first one, and continues with another one of them on the
+	// same connection if the peer does not have it. The side that listens takes the version of the
+	// first message of the client that it has; the order does not matter there. With version 2,
+	// InlineSend and InlineRecv are at least 4096, and version 2 negotiates them itself: RFC 8797
+	// is for version 1.
+	Versions []int
+
+	// OfferTimeout is the time in which a server must answer the first message of version 2. If
+	// zero, the default is 5 s. If negative, there is no limit but that of the context. Dial fails
+	// with ErrNoAnswer if there is no answer.
+	OfferTimeout time.Duration
+
+	// MaxContinued is the length in bytes of the longest RPC message that this side takes in
+	// several Sends (version 2). If zero, the default is 1 MiB. If negative, there is no limit.
+	// What is longer is passed over; a Call is then refused by SYSTEM.
+	//
+	// The memory of such messages counts for MaxMemory, and follows the bytes received.
+	MaxContinued int
+
+	// Continue is the length in bytes of the longest RPC message that this side sends, or expects
+	// as a reply, in several Sends where there is a choice (version 2). Longer ones go by chunk. If
+	// zero, the default is 16 KiB. If negative, chunks are always preferred.
+	Continue int
+
 	// RemoteInvalidate is positive if the server may invalidate one key of each Call together with
 	// its reply, which saves the client the work (RFC 8797 §4.1). If zero or negative, it may not.
 	//
-	// It is used if both sides want it and their devices can do it. With it, the reply to a
+	// It is used if both sides want it and their devices can do it. In version 2 each Call names
+	// the key, and the server decides. With it, the reply to a
 	// cancelled Call that had chunks breaks the connection on devices that cannot redirect keys
 	// (see Conn.Call).
 	RemoteInvalidate int
@@ -170,9 +200,10 @@ const defaultTimeout = 30 * time.Second
 // settings holds a Config with its defaults filled in.
 type settings struct {
 	Config
-	limits  chunk.Limits
-	private v1.Private   // what this side advertises
-	faults  *slog.Logger // for errors and panics of handlers
+	limits     chunk.Limits
+	private    v1.Private   // what this side advertises in version 1
+	invalidate bool         // RemoteInvalidate, if the device can do it
+	faults     *slog.Logger // for errors and panics of handlers
 
 	calls, serves int // credits for the Calls of this side, and for those of the peer
 }
@@ -231,7 +262,7 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 	if role == engine.Responder {
 		s.calls, s.serves = s.serves, s.calls
 	}
-	left := a.MaxRecvWR - s.Credits
+	left := a.MaxRecvWR - s.Credits - s.extraReceives()
 	if s.Legacy && role == engine.Responder {
 		left -= s.Credits
 	}
@@ -239,11 +270,20 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 		err = fmt.Errorf("rdmaio: Config.Credits is %d (which counts twice for a server with Legacy) and ReverseCredits %d: together more than the device's %d Receives: %w",
 			s.Credits, s.ReverseCredits, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
+	if s.Versions, err = checkVersions(s.Versions, err); s.speaks(v2.Number) {
+		for _, size := range []*int{&s.InlineSend, &s.InlineRecv} {
+			if *size > 0 {
+				*size = max(*size, v2.LeastInline) // R40
+			}
+		}
+	}
 	number("InlineSend", &s.InlineSend, 4096, header.LeastInline, v1.MostInline)
 	number("InlineRecv", &s.InlineRecv, 4096, header.LeastInline, v1.MostInline)
 	number("SendQueue", &s.SendQueue, 256, 2, a.MaxSendWR)
 	number("SegmentSize", &s.SegmentSize, 1<<30, 1, math.MaxInt32)
 	limit(&s.MaxReadBytes, 16<<20, math.MaxInt/2)
+	limit(&s.MaxContinued, 1<<20, math.MaxInt/2)
+	limit(&s.Continue, 16<<10, 0)
 	limit(&s.MaxConnMemory, 16<<20, math.MaxInt)
 	limit(&s.MaxMemory, int(min(1<<30, machine.Memory()/4)), 0)
 	limit(&s.MaxConns, 10_000, math.MaxInt)
@@ -257,16 +297,23 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 	case s.WorkTimeout < 0:
 		s.WorkTimeout = 0
 	}
+	switch {
+	case s.OfferTimeout == 0:
+		s.OfferTimeout = 5 * time.Second
+	case s.OfferTimeout < 0:
+		s.OfferTimeout = 0
+	}
 	s.faults = s.Logger
 	if s.Logger == nil {
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
 	s.InlineSend, s.InlineRecv = v1.InlineSize(s.InlineSend), v1.InlineSize(s.InlineRecv)
+	s.invalidate = s.RemoteInvalidate > 0 && a.RemoteInvalidate
 	s.private = v1.DefaultPrivate()
 	if a.MaxPrivateData >= v1.PrivateSize { // else there is no room for it (RFC 8797 §4)
 		s.private = v1.Private{
 			Send: s.InlineSend, Recv: s.InlineRecv,
-			RemoteInvalidate: s.RemoteInvalidate > 0 && a.RemoteInvalidate,
+			RemoteInvalidate: s.invalidate,
 		}
 	}
 	s.limits = chunk.Limits{
@@ -279,7 +326,7 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 // params returns the parameters of connection setup. The private data begins with the RFC 8797
 // format, because some peers only look at its start (A30).
 func (s *settings) params() *verbs.ConnParams {
-	if s.private == v1.DefaultPrivate() {
+	if s.private == v1.DefaultPrivate() || !s.speaks(v1.Number) {
 		return nil // says the same (RFC 8797 §5.1)
 	}
 	return &verbs.ConnParams{PrivateData: s.private.Append(nil)}

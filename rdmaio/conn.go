@@ -10,10 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -46,8 +43,7 @@ type Conn struct {
 	set       settings
 	pd        verbs.ProtectionDomain // its own: keys work on no other connection (R8)
 	driver    *driver.Driver
-	qp        verbs.QueuePair  // the driver's
-	version   protocol.Version // the engine's
+	qp        verbs.QueuePair // the driver's
 	pool      *mrpool.Pool
 	memory    []*mrpool.Buffer // of Receives, and of the send buffer that the connection always has
 	role      engine.Role
@@ -57,7 +53,7 @@ type Conn struct {
 	abandoned budget       // memory to which keys of cancelled Calls are redirected
 	log       *slog.Logger // shared.log with the peer's address
 	ends      *slog.Logger // shared.ends with the peer's address
-	terms     atomic.Pointer[header.Terms]
+	agreed    atomic.Pointer[agreed]
 	begun     sync.Once     // ConnUp was emitted, or never will be
 	wasUp     bool          // ConnUp was emitted; set by begun
 	waits     atomic.Uint64 // Calls that waited for a slot
@@ -67,6 +63,9 @@ type Conn struct {
 	ready atomic.Bool // this side may make Calls
 
 	noReads, peerNoReads atomic.Bool // this side, and the peer, can make no RDMA Reads
+
+	settled      chan struct{} // closed when the version is known
+	versionKnown sync.Once
 
 	slots  chan *slot             // free ones; a Call holds one
 	remote atomic.Pointer[string] // the peer's address; while Dial runs, the one passed to it
@@ -87,13 +86,14 @@ const keepBytes = 16 << 20
 // it.
 func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared) (_ *Conn, err error) {
 	credits := set.calls + set.serves
-	recvs := credits
+	recvs := credits + set.extraReceives()
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
 	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls)}
-	t := header.DefaultTerms()
-	c.terms.Store(&t)
+	c.settled = make(chan struct{})
+	versions := c.protocols()
+	c.agreed.Store(&agreed{Terms: versions[0].Terms(false), version: versions[0]})
 	c.abandoned.most = abandonedBytes
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -111,11 +111,12 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		return nil, err
 	}
 	c.qp = c.driver.QP()
-	c.version = new(v1.Version)
 	cfg := engine.Config{
-		Role: role, Versions: []protocol.Version{c.version}, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
+		Role: role, Versions: versions, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
+		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.next(),
+		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve,
 	}
 	if cfg.DoneTimeout == 0 {
 		cfg.DoneTimeout = defaultTimeout // a client must not keep access without a limit (R109)
@@ -169,6 +170,11 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	c.remote.Store(&info.RemoteAddr)
 	c.negotiate(info.PrivateData)
 	c.connected(info)
+	c.driver.Post(engine.Event{Kind: engine.EventOpen})
+	if err := c.awaitVersion(ctx); err != nil {
+		set.emitFailed(addr, false, err)
+		return nil, errors.Join(err, c.Close())
+	}
 	c.emitUp()
 	return c, nil
 }

@@ -32,6 +32,9 @@ func (c owner) Effects(f *engine.Effects) {
 		c.failWaiting(why)
 		c.dropWaiting()
 	}
+	if f.Terms != nil {
+		c.agree(f.Terms, f.Version)
+	}
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}
@@ -88,7 +91,7 @@ func reason(why error) verbs.DisconnectReason {
 // ended logs why a connection is gone. Orderly closes are logged at Debug; for transport failures
 // the provider's log has the details.
 func (c *Conn) ended(why error) {
-	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, engine.ErrInternal} {
+	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, ErrNoVersion, ErrNoAnswer, engine.ErrInternal} {
 		if errors.Is(why, ours) {
 			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
 			return

@@ -38,6 +38,13 @@ var (
 	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout. The
 	// connection is lost.
 	ErrTimeout = errors.New("rdmaio: posted work did not complete within Config.WorkTimeout")
+	// ErrNoVersion reports that the peer has none of Config.Versions, or none of the others if it
+	// refused the first one. The connection is lost.
+	ErrNoVersion = errors.New("rdmaio: no version in common with the peer")
+	// ErrNoAnswer reports that the server did not answer the first message of version 2 within
+	// Config.OfferTimeout. The connection is lost. A server that has version 1 only and does not
+	// answer other versions looks like this.
+	ErrNoAnswer = errors.New("rdmaio: the server did not answer the version offered within Config.OfferTimeout")
 	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all
 	// connections of the server use as much memory as Config.MaxMemory allows.
 	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")

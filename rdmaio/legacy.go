@@ -48,7 +48,7 @@ func (r *Request) offerReadChunks(m *Message) error {
 		need = 24 * (segments + c.segments(len(m.Inline)))
 	}
 	if need > room {
-		most := c.terms.Load().Send
+		most := c.agreed.Load().Send
 		return &SizeError{What: "header of the reply", Need: most - room + need, Limit: most, Hint: "use fewer items, or a larger Config.InlineSend here and InlineRecv at the peer"}
 	}
 	if err := c.checkChunks("read chunks of the reply", count); err != nil {

@@ -5,53 +5,69 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // prepare chooses the shape of a Call's message and registers the memory that it offers.
 //
 // The whole message goes inline if it fits. Otherwise the items are read chunks and the rest goes
 // inline. If that does not fit either, the rest is a chunk at position zero (RFC 8166 §3.5; R35,
-// R75, R91).
+// R75, R91). In version 2 a message, or its rest, of at most Config.Continue bytes goes inline in
+// several Sends instead (R163).
 func (c *Conn) prepare(s *slot, call *Call) error {
 	e := &s.call
 	e.Lists.Reset()
-	e.Long = false
+	e.Long, e.NamedKey = false, 0
 	e.Payload = e.Payload[:0]
 	e.ReplyTo = call.ReplyBuf[:0:len(call.ReplyBuf)]
-	chunks := c.role == engine.Requester || c.set.ReverseChunks // RFC 8167 §5.3; R275
+	terms := c.agreed.Load()
+	s.segment = c.segmentSize(terms, &s.shape)
+	chunks := c.role == engine.Requester || c.set.ReverseChunks && terms.Reverse == header.ReverseGeneral // RFC 8167 §5.3; R275
 	if chunks {
 		if err := c.offer(s, call); err != nil {
 			return err
 		}
 	}
+	if err := c.prepareMessage(s, call, terms, chunks); err != nil {
+		return err
+	}
+	if terms.RemoteInvalidate && terms.CallNamesKey && c.role == engine.Requester && len(s.regions) > 0 {
+		e.NamedKey = s.regions[0].RKey() // R259
+	}
+	return c.checkSegments(&e.Lists, terms)
+}
 
-	terms := c.terms.Load()
-	room := c.sendRoom(&e.Lists)
-	if call.size(all) <= room {
+// prepareMessage chooses how the bytes of a Call's message go.
+func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) error {
+	e := &s.call
+	chunks = chunks && !terms.NoReadChunks
+	room, parts := c.sendRoom(&e.Lists), c.continued(terms)
+	if parts > 0 && !chunks {
+		parts = c.set.MaxContinued // there is no other way
+	}
+	size := call.size(all)
+	switch {
+	case s.shape.long:
+		return c.offerWhole(s, call, size)
+	case size <= room, size <= parts && room > 0:
 		e.Payload = call.pieces(e.Payload, all)
 		return nil
-	}
-	if !chunks || terms.NoReadChunks {
-		e := &SizeError{What: "Call", Need: terms.Send - room + call.size(all), Limit: terms.Send}
-		e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
-		if !chunks {                                                                              // R276
-			e.What, e.Hint = "reverse Call", "set Config.ReverseChunks at both ends, so that it can have chunks"
-		}
-		return e
+	case !chunks:
+		return c.tooLong(terms, max(parts, room), terms.Send-room+size)
 	}
 	need, items, count := len(call.Inline), 0, 0
 	for i := range call.Items {
-		if n := c.segments(len(call.Items[i].Data)); n > 0 {
+		if n := s.segments(len(call.Items[i].Data)); n > 0 {
 			items += 24 * n
 			count++
 		}
 	}
-	long := need+items > room
+	long := need+items > room && (need > parts || items >= room)
 	if long {
-		need = 24 * c.segments(len(call.Inline))
+		need = 24 * s.segments(len(call.Inline))
 		count++
 	}
-	if need+items > room {
+	if long && need+items > room {
 		return &SizeError{
 			What: "header of the Call", Need: terms.Send - room + need + items, Limit: terms.Send,
 			Hint: "use fewer items and results, or a larger Config.InlineSend here and InlineRecv at the peer",
@@ -85,6 +101,51 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	return nil
 }
 
+// offerWhole offers the whole message as the chunk at position zero, its items too (R201).
+func (c *Conn) offerWhole(s *slot, call *Call, size int) error {
+	whole := make([]byte, 0, size)
+	for _, p := range call.pieces(nil, all) {
+		whole = append(whole, p...)
+	}
+	s.call.Long = true
+	return c.offerRead(s, 0, whole)
+}
+
+// tooLong returns the error for a Call that cannot have chunks.
+func (c *Conn) tooLong(terms *agreed, limit, need int) error {
+	e := &SizeError{What: "Call", Need: need, Limit: max(limit, terms.Send)}
+	e.Hint = "the peer makes no RDMA Reads (Terms.NoReadChunks), so a Call has to fit inline" // R297
+	if c.role == engine.Responder && !terms.NoReadChunks || c.role == engine.Responder && !c.set.ReverseChunks {
+		// R276
+		e.What, e.Hint = "reverse Call", "set Config.ReverseChunks at both ends, so that it can have chunks"
+	}
+	return e
+}
+
+// continued returns the length in bytes of the longest message of this side that goes in several
+// Sends, or 0 if none does. A reverse Call to a peer with inline support is one Send (R276).
+func (c *Conn) continued(terms *agreed) int {
+	if !terms.version.Continues() || c.role == engine.Responder && terms.Reverse != header.ReverseGeneral {
+		return 0
+	}
+	return c.set.Continue
+}
+
+// checkSegments returns an error for more segments than the peer takes in a header (R217).
+func (c *Conn) checkSegments(l *header.Lists, terms *agreed) error {
+	n := len(l.Reads) + len(l.Reply)
+	for _, w := range l.Writes {
+		n += len(w)
+	}
+	if terms.Segments == 0 || n <= terms.Segments {
+		return nil
+	}
+	return &SizeError{
+		What: "header of the Call", Need: n, Limit: terms.Segments, Unit: "segments",
+		Hint: "the peer takes no more (Terms.MaxSegments): use fewer items and results, or a larger Config.SegmentSize",
+	}
+}
+
 // offer registers the memory for results and the reply.
 func (c *Conn) offer(s *slot, call *Call) error {
 	l := &s.call.Lists
@@ -92,11 +153,12 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	for last > 0 && len(call.Results[last-1]) == 0 {
 		last-- // no chunk means the same as an empty one, and every peer understands it (R86)
 	}
+	last = min(last, s.shape.mostResults())
 	if err := c.checkChunks("write chunks for Results", last); err != nil {
 		return err
 	}
 	for i, buf := range call.Results[:last] {
-		chunk := l.AddWrite(c.segments(len(buf)))
+		chunk := l.AddWrite(s.segments(len(buf)))
 		if len(buf) == 0 {
 			continue
 		}
@@ -110,14 +172,18 @@ func (c *Conn) offer(s *slot, call *Call) error {
 	if n == 0 {
 		n = len(call.ReplyBuf)
 	}
-	if n <= c.recvRoom(l) {
+	for _, buf := range call.Results[last:] {
+		n += xdr.Padded(len(buf)) // it goes with the rest
+	}
+	n = max(n, s.shape.reply)
+	if n <= c.recvRoom(l) || s.shape.reply == 0 && n <= c.continued(c.agreed.Load()) {
 		return nil
 	}
 	l.HasReply = true
-	for range c.segments(n) {
+	for range s.segments(n) {
 		l.Reply = append(l.Reply, header.Segment{})
 	}
-	if call.MaxReply > 0 {
+	if call.MaxReply > 0 || n > len(call.ReplyBuf) {
 		s.ownsBuf = true
 		return c.registerOwn(s, l.Reply[:0], n)
 	}
@@ -128,12 +194,12 @@ func (c *Conn) offer(s *slot, call *Call) error {
 // registerOwn registers n bytes of the connection's memory for the reply and appends its segments
 // to to.
 func (c *Conn) registerOwn(s *slot, to []header.Segment, n int) error {
-	mr, err := c.pool.RegisterOwn(n, c.access(verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
+	mr, err := c.pool.RegisterOwn(n, c.access(s, verbs.AccessLocalWrite|verbs.AccessRemoteWrite)) // R304
 	if err != nil {
 		return err
 	}
 	s.regions = append(s.regions, callRegion{mr, ownReplyChunk})
-	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize))
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(s.segment))
 	return nil
 }
 
@@ -150,11 +216,21 @@ func (c *Conn) checkChunks(what string, n int) error {
 }
 
 // segments returns the number of segments of a chunk of n bytes.
-func (c *Conn) segments(n int) int { return (n + c.set.SegmentSize - 1) / c.set.SegmentSize }
+func (s *slot) segments(n int) int { return (n + s.segment - 1) / s.segment }
 
-// access adds the right to invalidate a key to the rights of a region, if the peer may invalidate
-// keys. It then may invalidate any of them, because it cannot know which are meant (RFC 8797 §3.2).
-func (c *Conn) access(a verbs.Access) verbs.Access {
+// segmentSize returns the size in bytes of the longest segment that this side offers.
+func (c *Conn) segmentSize(terms *agreed, sh *shape) int {
+	n := max(c.set.SegmentSize, sh.segment)
+	if terms.SegmentSize > 0 { // R216
+		n = min(n, terms.SegmentSize)
+	}
+	return n
+}
+
+// access adds the right to invalidate a key to the rights of the next region, if the peer may
+// invalidate its key: any key in version 1, because the peer cannot know which are meant
+// (RFC 8797 §3.2), and the first one, which the Call names, in version 2.
+func (c *Conn) access(s *slot, a verbs.Access) verbs.Access {
 	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
 		a |= verbs.AccessRemoteInvalidate
 	}
@@ -164,7 +240,7 @@ func (c *Conn) access(a verbs.Access) verbs.Access {
 // region registers memory of a Call with the given rights for the peer, until the Call ends (RFC
 // 8166 §8.1.3; R302).
 func (c *Conn) region(s *slot, buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
-	mr, err := c.pool.Register(buf, c.access(access))
+	mr, err := c.pool.Register(buf, c.access(s, access))
 	if err == nil {
 		s.regions = append(s.regions, callRegion{mr, chunk})
 	}
@@ -177,7 +253,7 @@ func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) er
 	if err != nil {
 		return err
 	}
-	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(c.set.SegmentSize))
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(s.segment))
 	return nil
 }
 
@@ -185,15 +261,16 @@ func (c *Conn) register(s *slot, to []header.Segment, buf []byte, number int) er
 func (c *Conn) offerRead(s *slot, position uint32, data []byte) error {
 	mr, err := c.region(s, data, verbs.AccessRemoteRead, readChunk) // R304
 	if err == nil {
-		s.call.Lists.Reads = c.readSegments(s.call.Lists.Reads, position, mr, len(data))
+		s.call.Lists.Reads = readSegments(s.call.Lists.Reads, position, mr, len(data), s.segment)
 	}
 	return err
 }
 
-// readSegments appends the segments of a read chunk of n bytes to to.
-func (c *Conn) readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n int) []header.ReadSegment {
+// readSegments appends the segments of a read chunk of n bytes to to. longest is the length of the
+// longest segment.
+func readSegments(to []header.ReadSegment, position uint32, mr verbs.MemoryRegion, n, longest int) []header.ReadSegment {
 	var few [4]header.Segment
-	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(c.set.SegmentSize)) {
+	for _, seg := range chunk.Layout(few[:0], mr.RKey(), mr.RemoteAddr(), n, uint32(longest)) {
 		to = append(to, header.ReadSegment{Position: position, Segment: seg})
 	}
 	return to

@@ -50,6 +50,10 @@ type Stats struct {
 	// that waited for one (Config.Legacy).
 	DoneMessages uint64
 
+	// GrantMessages is the number of messages sent that only grant credits. PartsSent and
+	// PartsReceived are the numbers of messages that are parts of a continued one (version 2).
+	GrantMessages, PartsSent, PartsReceived uint64
+
 	// DelayedCalls is the number of Calls of this side that waited before they were sent: for a
 	// credit, for entries of the send queue, or for Calls before them.
 	DelayedCalls uint64
@@ -113,6 +117,7 @@ func newStats(e *engine.Stats) Stats {
 		Sent: e.Sent, Received: e.Received, ErrorMessages: e.ErrorMessages,
 		DroppedMessages: e.DroppedMessages, CallsOverCredit: e.CallsOverCredit, FaultyMessages: e.FaultyMessages,
 		BytesRead: e.BytesRead, BytesWritten: e.BytesWritten, ZeroGrants: e.ZeroGrants, OverGrants: e.OverGrants,
+		GrantMessages: e.GrantMessages, PartsSent: e.PartsSent, PartsReceived: e.PartsReceived,
 		DoneMessages: e.DoneMessages, DelayedCalls: e.DelayedCalls, RemoteInvalidations: e.RemoteInvalidations,
 		Abandoned: e.Abandoned, Waiting: e.Waiting, DoneMessagesDue: e.DoneMessagesDue,
 		PostedRecvs: e.PostedRecvs, SendQueueFilled: e.SendQueueFilled,

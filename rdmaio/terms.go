@@ -11,6 +11,9 @@ import (
 
 // Terms are the parameters that the two ends of a connection negotiated, as seen from one of them.
 type Terms struct {
+	// Version is the version of RPC-over-RDMA.
+	Version int
+
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
 	// receives without chunks, in bytes. Config says how they are negotiated.
 	InlineSend, InlineRecv int
@@ -23,6 +26,11 @@ type Terms struct {
 	// side makes no RDMA Reads and refuses Calls that need any by ERR_CHUNK.
 	Reads int
 
+	// SegmentSize is the size in bytes of the longest segment that the peer takes, and MaxSegments
+	// the number of segments that the header of a Call of this side may have (version 2). If zero,
+	// there is no agreed limit.
+	SegmentSize, MaxSegments int
+
 	// NoReadChunks reports that the peer makes no RDMA Reads. Calls of this side then have no read
 	// chunks, and fail with a *SizeError if they do not fit inline.
 	NoReadChunks bool
@@ -30,17 +38,18 @@ type Terms struct {
 
 // Terms returns the terms that hold now.
 func (c *Conn) Terms() Terms {
-	t := c.terms.Load()
+	t := c.agreed.Load()
 	return Terms{
+		Version:    int(t.version.Number()),
 		InlineSend: t.Send, InlineRecv: t.Recv, RemoteInvalidate: t.RemoteInvalidate,
-		Reads: t.Reads, NoReadChunks: t.NoReadChunks,
+		Reads: t.Reads, NoReadChunks: t.NoReadChunks, SegmentSize: t.SegmentSize, MaxSegments: t.Segments,
 	}
 }
 
 // MaxTerms returns the largest terms that SetTerms can set: the inline sizes for which the
 // connection has memory, Config.InlineSend and InlineRecv.
 func (c *Conn) MaxTerms() Terms {
-	return Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.private.RemoteInvalidate}
+	return Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.invalidate, Version: c.Terms().Version}
 }
 
 // SetTerms changes the terms. It is for a protocol that negotiates them over the connection itself,
@@ -48,15 +57,18 @@ func (c *Conn) MaxTerms() Terms {
 // other Call in progress: a Call made at that time may fail with a *SizeError. Inline sizes are
 // raised to 1024 and cut to those of MaxTerms (R300). RemoteInvalidate is ignored, because it can
 // only be negotiated when the connection is made. The error wraps verbs.ErrInvalidValue if a size
-// is negative.
+// is negative, or verbs.ErrNotSupported in version 2, which negotiates sizes itself.
 func (c *Conn) SetTerms(t Terms) error {
 	if t.InlineSend < 0 || t.InlineRecv < 0 {
 		return fmt.Errorf("rdmaio: SetTerms: InlineSend is %d and InlineRecv %d, neither may be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
 	}
+	if c.agreed.Load().version.Properties() != nil {
+		return fmt.Errorf("rdmaio: SetTerms: version %d negotiates the sizes of messages itself: %w", c.Terms().Version, verbs.ErrNotSupported)
+	}
 	c.applyTerms(c.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
 		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.InlineRecv),
-		RemoteInvalidate: c.terms.Load().RemoteInvalidate,
+		RemoteInvalidate: c.agreed.Load().RemoteInvalidate,
 		Reads:            t.Reads, NoReadChunks: t.NoReadChunks,
 	}))
 	if c.set.Events != nil {
@@ -67,7 +79,7 @@ func (c *Conn) SetTerms(t Terms) error {
 
 // applyTerms makes the connection and the engine use t.
 func (c *Conn) applyTerms(t header.Terms) {
-	c.terms.Store(&t)
+	c.agree(&t, nil)
 	c.driver.Post(engine.Event{Kind: engine.EventTerms, Terms: &t})
 }
 
@@ -85,7 +97,7 @@ func (c *Conn) possible(t header.Terms) header.Terms {
 func (c *Conn) connected(info *verbs.ConnInfo) {
 	c.noReads.Store(info.InitiatorDepth == 0)
 	c.peerNoReads.Store(info.ResponderResources == 0)
-	t := c.possible(*c.terms.Load())
+	t := c.possible(c.agreed.Load().Terms)
 	t.ReadsUnknown = false
 	c.applyTerms(t)
 }
@@ -103,7 +115,13 @@ func (c *Conn) negotiate(private []byte) {
 }
 
 // sendRoom returns the number of bytes that a message with these lists can have inline.
-func (c *Conn) sendRoom(l *header.Lists) int { return c.terms.Load().Send - c.version.Overhead(l) }
+func (c *Conn) sendRoom(l *header.Lists) int {
+	a := c.agreed.Load()
+	return a.Send - a.version.Overhead(l)
+}
 
 // recvRoom returns the number of bytes that a message of the peer with these lists can have inline.
-func (c *Conn) recvRoom(l *header.Lists) int { return c.terms.Load().Recv - c.version.Overhead(l) }
+func (c *Conn) recvRoom(l *header.Lists) int {
+	a := c.agreed.Load()
+	return a.Recv - a.version.Overhead(l)
+}

@@ -45,6 +45,10 @@ func sentinelOf(reason engine.Reason) error {
 		return ErrInvalidated
 	case engine.ErrNoDone:
 		return ErrNoDone
+	case engine.ErrNoVersion:
+		return ErrNoVersion
+	case engine.ErrNoAnswer:
+		return ErrNoAnswer
 	}
 	return nil
 }

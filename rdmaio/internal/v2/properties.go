@@ -18,8 +18,8 @@ const (
 )
 
 const (
-	// leastInline is the least inline threshold in bytes (§4.3.2; R41).
-	leastInline = 4096
+	// LeastInline is the least inline threshold of version 2 in bytes (§4.3.2; R41).
+	LeastInline = 4096
 	// firstInline is the size in bytes of the longest message that the end that dialed may send
 	// before it has received one, as the peer may support only version 1 (§4.3.3; A6).
 	firstInline = header.LeastInline
@@ -48,7 +48,7 @@ type Properties struct {
 // DefaultProperties returns the properties of an end that sent none (§5.2, table 1).
 func DefaultProperties() Properties {
 	return Properties{
-		MaxSend: leastInline, ReceiveSize: leastInline,
+		MaxSend: LeastInline, ReceiveSize: LeastInline,
 		SegmentSize: 1048576, Segments: 16, Reverse: ReverseInline,
 	}
 }
@@ -57,8 +57,8 @@ func DefaultProperties() Properties {
 // all fit an int (R229, T104).
 func (p Properties) bounded() Properties {
 	def := DefaultProperties()
-	p.MaxSend = min(max(p.MaxSend, leastInline), math.MaxInt32)
-	p.ReceiveSize = min(max(p.ReceiveSize, leastInline), math.MaxInt32)
+	p.MaxSend = min(max(p.MaxSend, LeastInline), math.MaxInt32)
+	p.ReceiveSize = min(max(p.ReceiveSize, LeastInline), math.MaxInt32)
 	if p.SegmentSize == 0 {
 		p.SegmentSize = def.SegmentSize
 	}
@@ -110,7 +110,7 @@ func (v *Version) Terms(heard bool) header.Terms {
 	t := header.Terms{
 		Send:             int(min(own.MaxSend, peer.ReceiveSize)), // R214, R215
 		Recv:             int(min(own.ReceiveSize, peer.MaxSend)),
-		RemoteInvalidate: true, CallNamesKey: true,
+		RemoteInvalidate: v.cfg.Invalidate, CallNamesKey: true,
 		SegmentSize: int(peer.SegmentSize), // R216
 		Segments:    int(peer.Segments),    // R217
 		Reverse:     reverse(peer.Reverse),

@@ -24,6 +24,10 @@ type Config struct {
 	// Own are the properties of this end.
 	Own Properties
 
+	// Invalidate allows remote invalidation: this end names keys in its Calls, or uses those that
+	// the Calls of its peer name.
+	Invalidate bool
+
 	// Types reports whether an extension takes messages of a header type, and with which flags
 	// besides RESPONSE and MORE. If nil, there are no extensions. It is not called for the header
 	// types of the draft.
@@ -111,9 +115,13 @@ const readList = "read list"
 // Error implements protocol.Version: version 2 has all codes.
 func (*Version) Error(e header.Error) header.Error { return e }
 
-// InvalidateKey implements protocol.Version: the Call itself names the key, so no agreement is
-// needed (§6.3.3; R260, R261).
-func (*Version) InvalidateKey(call *header.Message, _ bool) uint32 { return call.InvalidateKey }
+// InvalidateKey implements protocol.Version: the Call itself names the key (§6.3.3; R260, R261).
+func (*Version) InvalidateKey(call *header.Message, agreed bool) uint32 {
+	if !agreed {
+		return 0
+	}
+	return call.InvalidateKey
+}
 
 // Continues implements protocol.Version (§4.5.2).
 func (*Version) Continues() bool { return true }
