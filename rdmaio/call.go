@@ -130,11 +130,24 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		c.slots <- s
 	}()
 
+	for s.shape = (shape{}); ; {
+		cause := c.attempt(ctx, s, call)
+		if cause == nil {
+			return &call.reply, nil
+		}
+		if !c.change(s, call, cause) {
+			return nil, fail(s, cause)
+		}
+	}
+}
+
+// attempt sends a Call in the shape of its slot, and waits for the answer.
+func (c *Conn) attempt(ctx context.Context, s *slot, call *Call) error {
 	e := &s.call
 	s.ownsBuf = false
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
-		return nil, fail(s, errors.Join(err, c.conclude(s)))
+		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
 	cause := c.wait(ctx, s)
@@ -146,7 +159,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	}
 	// R90, R289, R303: the keys are invalidated before this side reads the memory.
 	if err := c.conclude(s); err != nil {
-		return nil, fail(s, err)
+		return err
 	}
 	if cause == nil {
 		cause = c.refusal(s, translate(e.Err))
@@ -154,10 +167,7 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	if cause == nil {
 		cause = call.setReply(s)
 	}
-	if cause != nil {
-		return nil, fail(s, cause)
-	}
-	return &call.reply, nil
+	return cause
 }
 
 // postCall posts a Call. While others are in progress, their callers are likely to bring more, and

@@ -53,7 +53,7 @@ type Config struct {
 
 	// MaxContinued is the length in bytes of the longest RPC message that this side takes in
 	// several Sends (version 2). If zero, the default is 1 MiB. If negative, there is no limit.
-	// What is longer is passed over; a Call is then refused by SYSTEM.
+	// A longer one is passed over; a Call is then refused by SYSTEM.
 	//
 	// The memory of such messages counts for MaxMemory, and follows the bytes received.
 	MaxContinued int

@@ -75,6 +75,9 @@ type Conn struct {
 	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
 	requests requestQueue
 
+	keptMu sync.Mutex
+	kept   keptReplies
+
 	closing  sync.Once
 	closeErr error
 }

@@ -33,19 +33,19 @@ func (p *Padding) Skip(at, n int) int {
 // §3.4; R104). The keys are invalidated when the peer has sent RDMA_DONE, or with the connection.
 func (r *Request) offerReadChunks(m *Message) error {
 	c := r.conn
-	count, segments := 0, 0
+	count, total := 0, 0
 	for i := range m.Items {
-		if n := c.segments(len(m.Items[i].Data)); n > 0 {
+		if n := segments(len(m.Items[i].Data), c.set.SegmentSize); n > 0 {
 			count++
-			segments += n
+			total += n
 		}
 	}
 	room := c.sendRoom(&r.req.Lists)
-	need := 24*segments + len(m.Inline)
+	need := 24*total + len(m.Inline)
 	long := need > room
 	if long {
 		count++
-		need = 24 * (segments + c.segments(len(m.Inline)))
+		need = 24 * (total + segments(len(m.Inline), c.set.SegmentSize))
 	}
 	if need > room {
 		most := c.agreed.Load().Send
@@ -61,7 +61,7 @@ func (r *Request) offerReadChunks(m *Message) error {
 		}
 		mr, err := r.region(data, verbs.AccessRemoteRead) // R304
 		if err == nil {
-			a.Reads = c.readSegments(a.Reads, position, mr.MemoryRegion, len(data))
+			a.Reads = readSegments(a.Reads, position, mr.MemoryRegion, len(data), c.set.SegmentSize)
 		}
 		return err
 	}

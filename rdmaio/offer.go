@@ -22,7 +22,8 @@ func (c *Conn) prepare(s *slot, call *Call) error {
 	e.ReplyTo = call.ReplyBuf[:0:len(call.ReplyBuf)]
 	terms := c.agreed.Load()
 	s.segment = c.segmentSize(terms, &s.shape)
-	chunks := c.role == engine.Requester || c.set.ReverseChunks && terms.Reverse == header.ReverseGeneral // RFC 8167 §5.3; R275
+	// RFC 8167 §5.3; R275
+	chunks := c.role == engine.Requester || c.set.ReverseChunks && terms.Reverse == header.ReverseGeneral
 	if chunks {
 		if err := c.offer(s, call); err != nil {
 			return err
@@ -216,7 +217,10 @@ func (c *Conn) checkChunks(what string, n int) error {
 }
 
 // segments returns the number of segments of a chunk of n bytes.
-func (s *slot) segments(n int) int { return (n + s.segment - 1) / s.segment }
+func (s *slot) segments(n int) int { return segments(n, s.segment) }
+
+// segments returns the number of segments of at most longest bytes in a chunk of n bytes.
+func segments(n, longest int) int { return (n + longest - 1) / longest }
 
 // segmentSize returns the size in bytes of the longest segment that this side offers.
 func (c *Conn) segmentSize(terms *agreed, sh *shape) int {
@@ -231,7 +235,8 @@ func (c *Conn) segmentSize(terms *agreed, sh *shape) int {
 // invalidate its key: any key in version 1, because the peer cannot know which are meant
 // (RFC 8797 §3.2), and the first one, which the Call names, in version 2.
 func (c *Conn) access(s *slot, a verbs.Access) verbs.Access {
-	if c.terms.Load().RemoteInvalidate && c.role == engine.Requester {
+	t := c.agreed.Load()
+	if t.RemoteInvalidate && c.role == engine.Requester && (!t.CallNamesKey || len(s.regions) == 0) {
 		a |= verbs.AccessRemoteInvalidate
 	}
 	return a

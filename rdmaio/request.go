@@ -87,9 +87,10 @@ func (r *Request) WriteChunks() []int {
 }
 
 // ReplyRoom returns the size in bytes of the largest reply that the caller can receive, without the
-// results that go to WriteChunks.
+// results that go to WriteChunks. In version 2 it is Config.MaxContinued at least: the caller does
+// not say what it takes.
 func (r *Request) ReplyRoom() int {
-	return max(r.conn.sendRoom(&r.req.Lists), length(r.req.Lists.Reply))
+	return max(r.conn.sendRoom(&r.req.Lists), length(r.req.Lists.Reply), r.continued())
 }
 
 // length returns the length of a chunk, or the largest int, which a chunk may exceed on 32-bit
@@ -115,10 +116,10 @@ func (r *Request) Reply(m Message, done func(error)) {
 	if r.end != nil {
 		r.end.record(&m)
 	}
-	if err := r.plan(&m); err != nil {
+	if refuse, err := r.plan(&m); err != nil {
 		r.conn.log.Warn("rdmaio: an answer could not be sent", "queue_pair", r.conn.qp.Num(), "reason", err)
 		r.failed = err
-		r.req.Answer.Refuse = header.Error{Code: header.ErrChunk}
+		r.req.Answer.Refuse = refuse
 	}
 	r.conn.driver.PostReply(r.req)
 }
@@ -165,13 +166,15 @@ func (r *Request) first(done func(error)) bool {
 	return true
 }
 
-// plan chooses the shape of a reply and registers the memory from which it is written.
-func (r *Request) plan(m *Message) error {
+// plan chooses the shape of a reply and registers the memory from which it is written. If that is
+// not possible, it returns the error for the peer, and the reason.
+func (r *Request) plan(m *Message) (refuse header.Error, err error) {
+	refuse.Code = header.ErrSystem
 	if err := m.check(typeReply); err != nil {
-		return err
+		return refuse, err
 	}
 	if got, want := m.xid(), binary.BigEndian.Uint32(r.Message); got != want {
-		return fmt.Errorf("%w: the reply has XID %#x, must have the Call's, %#x (R16)", ErrMessage, got, want)
+		return refuse, fmt.Errorf("%w: the reply has XID %#x, must have the Call's, %#x (R16)", ErrMessage, got, want)
 	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes
@@ -184,27 +187,33 @@ func (r *Request) plan(m *Message) error {
 		}
 		data := m.Items[i].Data
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
-			return &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.WriteChunks returns what it offered"}
+			refuse = header.Error{Code: header.ErrWriteResource, Index: uint32(i + 1), Need: uint32(len(data))} // R206
+			refuse = r.conn.keep(r, m, refuse)
+			return refuse, &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.WriteChunks returns what it offered"}
 		}
 		sge, err := r.register(data) // RFC 8166 §3.4.6.2: without roundup; R82
 		if err != nil {
-			return err
+			return refuse, err
 		}
 		a.Data = append(a.Data, sge)
 	}
 	n := m.size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
 	if n <= r.conn.sendRoom(&r.req.Lists) {
 		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
-		return nil
+		return refuse, nil
 	}
 	// R97, R98: the reply needs the reply chunk, whose contents include all XDR padding (R95).
 	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
-		if r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 {
-			return r.offerReadChunks(m)
+		switch {
+		case n <= r.continued(): // R166
+			a.Payload = m.pieces(a.Payload, back)
+			return refuse, nil
+		case r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 && !r.conn.agreed.Load().version.Continues():
+			return refuse, r.offerReadChunks(m)
 		}
-		return &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.ReplyRoom returns what it offered"}
+		refuse = header.Error{Code: header.ErrReplyResource, Need: uint32(min(n, math.MaxUint32))} // R207
+		return r.conn.keep(r, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.ReplyRoom returns what it offered"}
 	}
-	var err error
 	if pieces := m.pieces(nil, back); len(pieces) == 1 {
 		a.Long, err = r.register(pieces[0])
 	} else if r.long, err = r.conn.pool.Buffer(n); err == nil {
@@ -214,7 +223,17 @@ func (r *Request) plan(m *Message) error {
 		}
 		a.Long = verbs.SGE{MR: r.long.MR, Length: n}
 	}
-	return err
+	return refuse, err
+}
+
+// continued returns the length in bytes of the longest reply that goes in several Sends. A reverse
+// reply to a peer with inline support is one Send (R276).
+func (r *Request) continued() int {
+	t := r.conn.agreed.Load()
+	if !t.version.Continues() || r.conn.role == engine.Requester && t.Reverse != header.ReverseGeneral {
+		return 0
+	}
+	return r.conn.set.MaxContinued
 }
 
 // register registers a handler's memory for this side's device to read. The peer gets no key to it
@@ -259,7 +278,11 @@ func (c *Conn) deliver(q *engine.Request) {
 	if c.set.Events != nil {
 		r.emitServeStart()
 	}
-	c.dispatch(r, c.handler)
+	h := c.handler
+	if kept, ok := c.takeKept(r.Message); ok { // R209
+		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
+	}
+	c.dispatch(r, h)
 }
 
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.

@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// shape is how a Call is sent, where that differs from the first time: the peer has refused it with
-// one of the errors of version 2 that say what it takes instead
-// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). The zero shape is that of the first time.
+// shape changes the message of a Call that is sent again, because the peer has refused it with one
+// of the errors of version 2 that say what it takes instead
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). The zero shape changes nothing.
 type shape struct {
 	resent  int  // number of times that it was sent again
 	long    bool // the whole message by read chunk, items too
@@ -86,8 +86,8 @@ func longest(l *header.Lists) uint64 {
 	return n
 }
 
-// replySize returns the size of the largest reply with the results that do not go by chunk, of which
-// the peer said that one needs more bytes.
+// replySize returns the size of the largest reply with the results that do not go by chunk, of
+// which the peer said that one needs more bytes.
 func (c *Conn) replySize(call *Call, sh *shape, more int) int {
 	n := max(call.MaxReply, len(call.ReplyBuf)) + more
 	for i := min(sh.mostResults(), len(call.Results)); i < len(call.Results); i++ {

@@ -37,8 +37,8 @@ func checkVersions(list []int, err error) ([]int, error) {
 // speaks reports whether this side has a version.
 func (s *settings) speaks(version int) bool { return slices.Contains(s.Versions, version) }
 
-// extraReceives is the number of Receives beyond the credits: version 2 needs one for a message that
-// only grants credits, and one for a peer that counts such a message in another way (R175).
+// extraReceives is the number of Receives beyond the credits: version 2 needs one for a message
+// that only grants credits, and one for a peer that counts such a message in another way (R175).
 func (s *settings) extraReceives() int {
 	if s.speaks(v2.Number) {
 		return 2
@@ -106,10 +106,10 @@ func (c *Conn) reserve(n int) bool {
 	return false
 }
 
-// agreed is what the two ends have agreed on.
+// agreed holds the terms of a connection and its version.
 type agreed struct {
 	header.Terms
-	version protocol.Version // that of messages to be planned: the preferred one until it is known
+	version protocol.Version // the preferred one until it is known
 }
 
 // agree takes new terms, and the version if it is known.

@@ -75,7 +75,7 @@ var rdmaioMutants = []mutant{
 	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "	c.abandoned.most = abandonedBytes\n", "", ioTests},
 	{"what a cancelled Call left stays", requesterFile, "	if p.left != nil {\n		rq.eff.Settled = append(rq.eff.Settled, p.left)\n	}\n	delete(", "	delete(", ioTests},
 	{"a Reply of another version is dropped", "rdmaio/internal/v1/classify.go", " && !end.Calls.Outstanding(m.XID):\n", ":\n", engineTests},
-	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
+	{"no memory is offered for MaxReply", "rdmaio/offer.go", "	if call.MaxReply > 0 || n > len(call.ReplyBuf) {\n", "	if call.MaxReply > 1<<60 {\n", ioTests},
 	{"memory of cancelled Calls stays", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 3 {", ioTests},
 	{"memory of cancelled Calls goes too early", "rdmaio/abandon.go", "l.halves.Add(1) < 2 {", "l.halves.Add(1) < 1 {", ioTests},
 	{"memory of cancelled Calls has no limit", "rdmaio/abandon.go", "c.abandoned.reserve(n) {", "c.abandoned.reserve(0) {", ioTests},

@@ -48,15 +48,15 @@ func (n *negotiation) start() {
 	if first.Properties() == nil && (n.cfg.Role == Requester || len(n.cfg.Versions) == 1) {
 		n.state = versionFixed
 	}
-	n.use(first)
+	n.use(first, 0)
 }
 
-// use makes v the version, with a new credit account.
-func (n *negotiation) use(v protocol.Version) {
+// use makes v the version, with a new credit account, for which this number of Receives is posted.
+func (n *negotiation) use(v protocol.Version, posted int) {
 	n.version = v
-	n.accounts.Receives = n.stats.PostedRecvs
+	n.accounts.Receives = len(n.cfg.Recv)
 	n.account = v.Account(n.accounts)
-	n.account.Posted(n.stats.PostedRecvs)
+	n.account.Posted(posted)
 	n.setTerms()
 }
 
@@ -88,11 +88,11 @@ func (n *negotiation) setTerms() {
 	}
 }
 
-// fix ends the negotiation with v.
+// fix ends the negotiation with v, when a message has come.
 func (n *negotiation) fix(v protocol.Version) {
 	n.state, n.deadline = versionFixed, 0
-	if v != n.version || n.account == nil {
-		n.use(v)
+	if v != n.version {
+		n.use(v, n.stats.PostedRecvs+1)
 		return
 	}
 	n.setTerms()

@@ -23,7 +23,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	r := e.responder.next
 	r.Padding = Padding{}
 	if e.negotiation.state == versionOpen && !e.negotiation.first(b) {
-		e.postRecv(i)
+		e.postUncounted(i)
 		return
 	}
 	f := e.version.Decode(b, &r.hdr)
@@ -34,11 +34,11 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.fault(f)
 	}
 	if e.negotiation.state == versionOffered && !e.negotiation.answered(&r.hdr, f) {
-		e.postRecv(i)
+		e.postUncounted(i)
 		return
 	}
 	if f != nil && f.Code == header.FaultVersion && e.negotiation.changed(b, f) {
-		e.postRecv(i)
+		e.postUncounted(i)
 		return
 	}
 	purpose := e.version.Classify(&r.hdr, f, &e.self)

@@ -31,12 +31,17 @@ type shared struct {
 
 // postRecv posts a Receive, again or for the first time.
 func (s *shared) postRecv(i int) {
+	s.postUncounted(i)
+	s.account.Posted(1)
+}
+
+// postUncounted posts a Receive again whose message the credit account has not counted.
+func (s *shared) postUncounted(i int) {
 	if !s.open {
 		return
 	}
 	s.eff.Recvs = append(s.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: s.recvSGL[i : i+1 : i+1]})
 	s.stats.PostedRecvs++
-	s.account.Posted(1)
 }
 
 // fault counts a message that broke a rule.

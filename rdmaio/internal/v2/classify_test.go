@@ -128,15 +128,15 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// R260, R261: the key that a Reply may invalidate is the one that the Call names, whatever was
-// agreed on.
+// R260, R261: the key that a Reply invalidates is the one that the Call names, if this end allows
+// it.
 func TestInvalidateKey(t *testing.T) {
 	v := newVersion(false)
 	named := header.Message{InvalidateKey: 7}
 	other := header.Message{Lists: header.Lists{HasReply: true, Reply: []header.Segment{seg(9, 1, 0)}}}
-	for _, agreed := range []bool{false, true} {
-		if got := v.InvalidateKey(&named, agreed); got != 7 {
-			t.Errorf("key %d, want 7", got)
+	for agreed, want := range map[bool]uint32{false: 0, true: 7} {
+		if got := v.InvalidateKey(&named, agreed); got != want {
+			t.Errorf("agreed %v: key %d, want %d", agreed, got, want)
 		}
 		if got := v.InvalidateKey(&other, agreed); got != 0 {
 			t.Errorf("key %d, want none", got)

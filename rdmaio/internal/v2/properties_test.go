@@ -42,7 +42,7 @@ func TestProperties(t *testing.T) {
 	const want = prefix + "00000005 00000000 00000005 " +
 		"00000001 00000004 00002000 " + "00000002 00000004 00004000 " + "00000003 00000004 00010000 " +
 		"00000004 00000004 00000008 " + "00000005 00000004 00000002"
-	v := v2.New(v2.Config{Own: own})
+	v := v2.New(v2.Config{Own: own, Invalidate: true})
 	for range 2 {
 		m := message(header.KindProps)
 		m.Props = v.Properties()
@@ -95,7 +95,7 @@ func TestTerms(t *testing.T) {
 	} {
 		want := defaults
 		want.Send, want.Reverse = c.send, c.reverse
-		if diff := cmp.Diff(want, v2.New(v2.Config{Dialed: c.dialed, Own: own}).Terms(c.heard)); diff != "" {
+		if diff := cmp.Diff(want, v2.New(v2.Config{Dialed: c.dialed, Own: own, Invalidate: true}).Terms(c.heard)); diff != "" {
 			t.Errorf("dialed %v, heard %v: %s", c.dialed, c.heard, diff)
 		}
 	}
@@ -145,7 +145,7 @@ func TestLearn(t *testing.T) {
 		for range 2 { // R223: in reverse order, too
 			want := defaults
 			c.want(&want)
-			v := v2.New(v2.Config{Own: own, KnownProperty: known})
+			v := v2.New(v2.Config{Own: own, Invalidate: true, KnownProperty: known})
 			got, f := v.Learn(set)
 			if f != nil {
 				t.Fatalf("%s: %v", c.name, f)
@@ -165,7 +165,7 @@ func TestLearn(t *testing.T) {
 
 // Both ends of a connection compute the same terms from the properties that they send.
 func TestBothEnds(t *testing.T) {
-	client := v2.New(v2.Config{Dialed: true, Own: own})
+	client := v2.New(v2.Config{Dialed: true, Own: own, Invalidate: true})
 	server := v2.New(v2.Config{Own: v2.Properties{MaxSend: 65536, ReceiveSize: 6000, Reverse: v2.ReverseNone}})
 	atClient, f1 := client.Learn(server.Properties())
 	atServer, f2 := server.Learn(client.Properties())
@@ -206,7 +206,7 @@ func TestLearnRefuses(t *testing.T) {
 		{"T106: 1 GiB of host authentication", prop(t, 6, "40000000 01020304"), header.FaultProperty, 8, 0x40000004},
 		{"a property of an extension", prop(t, 77, "01"), header.FaultProperty, 1, 1},
 	} {
-		v := v2.New(v2.Config{Own: own, KnownProperty: func(id uint32, _ []byte) error {
+		v := v2.New(v2.Config{Own: own, Invalidate: true, KnownProperty: func(id uint32, _ []byte) error {
 			if id == 77 {
 				return bad
 			}
@@ -235,7 +235,7 @@ func TestLearnRefuses(t *testing.T) {
 // T105, A13, R219, R224: later sets change nothing, even if they have other values, the same ones,
 // or none. But each round of host authentication is passed on, and invalid sets are refused.
 func TestLearnLater(t *testing.T) {
-	v := v2.New(v2.Config{Own: own})
+	v := v2.New(v2.Config{Own: own, Invalidate: true})
 	first, f := v.Learn([]header.Property{prop(t, 2, "00001800"), prop(t, 5, "00000002")})
 	if f != nil {
 		t.Fatal(f)
