@@ -68,5 +68,5 @@ var engineMutants = []mutant{
 	{"roundup of a message is not cleared", assembleFile, "			clear(r.Assembly.Bytes[at:end]) // R314\n", "", engineTests},
 	{"a lost request is not given back", responderFile, "	for _, q := range []*queue[*Request]{&rs.answers, &rs.pulls} {", "	for _, q := range []*queue[*Request]{&rs.pulls} {", engineTests},
 	{"posted work has no time limit", sendQueueFile, "sq.chains.at(0).deadline <= sq.now", "sq.chains.at(0).deadline < 0", engineTests},
-	{"refusals without end", answerFile, "rs.refusals.n > rs.cfg.MaxErrors {", "rs.refusals.n > 1<<30 {", engineTests},
+	{"refusals without end", "rdmaio/internal/engine/shared.go", "s.refusals.n > s.cfg.MaxErrors {", "s.refusals.n > 1<<30 {", engineTests},
 }

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
@@ -97,12 +94,7 @@ func (rs *responder) fill(r *Request, c []header.Segment, sge verbs.SGE) {
 
 // refuse answers with RDMA_ERROR, unless that happens too often (A19).
 func (rs *responder) refuse(r *Request, e header.Error) {
-	if rs.now-rs.refusals.since >= time.Second {
-		rs.refusals.since, rs.refusals.n = rs.now, 0
-	}
-	// RFC 8166 §8.1.4: only a flood of errors ends the connection, which others may share; R310.
-	if rs.refusals.n++; rs.cfg.MaxErrors > 0 && rs.refusals.n > rs.cfg.MaxErrors {
-		rs.end(&Error{Reason: ErrTooManyErrors, Detail: fmt.Sprintf("limit %d", rs.cfg.MaxErrors)})
+	if !rs.mayRefuse() {
 		rs.lose(r)
 		return
 	}

@@ -76,11 +76,13 @@ func (ct *control) sendProperties(xid uint32) {
 	}})
 }
 
+// forget drops the properties of a set that broke off.
+func (ct *control) forget() { ct.learning, ct.data, ct.learnt = nil, nil, 0 }
+
 // refuse queues an ERROR about a message that is no Call in progress. An end that dialed sends none
 // (R193, A8), except about a Call.
 func (ct *control) refuse(xid uint32, e header.Error) {
-	ct.stats.ErrorMessages++
-	ct.queue.push(outgoing{class: protocol.ClassError, m: header.Message{
+	ct.pushError(outgoing{class: protocol.ClassError, m: header.Message{
 		XID: xid, Vers: ct.version.Number(), Kind: header.KindError, Answer: true, Err: e,
 	}})
 }
@@ -91,11 +93,21 @@ func (ct *control) refuseVersion(p header.Prefix, low, high uint32) {
 	if p.Proc == header.ErrorProcedure { // RFC 8166 §4.5: no answer to an error
 		return
 	}
-	ct.stats.ErrorMessages++
-	ct.queue.push(outgoing{class: protocol.ClassError, free: true, m: header.Message{
+	ct.pushError(outgoing{class: protocol.ClassError, free: true, m: header.Message{
 		XID: p.XID, Vers: p.Vers, Credit: 1, Kind: header.KindError, Answer: true,
 		Err: header.Error{Code: header.ErrVers, Low: low, High: high},
 	}})
+}
+
+// pushError queues an ERROR, unless there are too many. Messages that need no credit, or for which
+// the peer grants none, must not cost memory without end (R310).
+func (ct *control) pushError(o outgoing) {
+	if !ct.mayRefuse() || ct.queue.len() > len(ct.cfg.Recv) {
+		ct.stats.DroppedMessages++
+		return
+	}
+	ct.stats.ErrorMessages++
+	ct.queue.push(o)
 }
 
 // learn takes a message with properties. A set that is continued is judged as a whole, when it is
@@ -114,7 +126,7 @@ func (ct *control) learn(m *header.Message) {
 		return
 	}
 	set, size := ct.learning, ct.learnt
-	ct.learning, ct.data, ct.learnt = nil, nil, 0
+	ct.forget()
 	var learned protocol.Learned
 	f := &header.Fault{Code: header.FaultLong, Found: uint64(size), Want: maxProperties}
 	if size <= maxProperties {

@@ -19,6 +19,7 @@ const (
 	ErrNoDone                          // no RDMA_DONE came within Config.DoneTimeout
 	ErrNoVersion                       // the peer has no version of ours
 	ErrNoAnswer                        // no answer came within Config.OfferTimeout
+	ErrEarlyReply                      // the peer answered a Call that was not sent to its end
 )
 
 var reasons = [...]string{
@@ -30,6 +31,7 @@ var reasons = [...]string{
 	ErrNoDone:        "no RDMA_DONE in time for a Reply with read chunks",
 	ErrNoVersion:     "no version in common",
 	ErrNoAnswer:      "no answer in time to the version offered",
+	ErrEarlyReply:    "peer answered a Call before its last part was sent",
 }
 
 // Error returns the reason in words.

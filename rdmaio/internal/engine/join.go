@@ -9,7 +9,8 @@ import (
 )
 
 // joiner puts a continued message of the peer together: one at a time, whose parts come one after
-// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; R153 to R158). Its states:
+// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; R153 to R158, R165). The parts of a
+// set of properties it only checks: control has their bytes. Its states:
 //
 //	                a part with MORE                  over Config.MaxContinued, or no memory
 //	joinIdle ──────────────────────────> joinOpen ───────────────────────> joinSkipping
@@ -19,6 +20,7 @@ type joiner struct {
 	*shared
 	state    joinState
 	xid      uint32
+	kind     header.Kind
 	answer   bool
 	buf      []byte
 	size     int // of all parts, bytes
@@ -42,22 +44,25 @@ const maxParts = 1 << 16
 // With the last part, or in a message of one part, m.Payload is the whole payload; then own is the
 // memory of the payload, or nil if that is still the Receive. f is a fault of the sequence.
 func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []byte, f *header.Fault) {
-	part := m.Kind == header.KindMsg && (p == protocol.Call || p == protocol.Answer)
 	switch {
-	case j.state == joinIdle && (!part || !m.More):
+	case j.state == joinIdle && !m.More:
 		return true, nil, nil
 	case j.state == joinIdle:
-		j.state, j.xid, j.answer = joinOpen, m.XID, m.Answer
+		j.state, j.xid, j.kind, j.answer = joinOpen, m.XID, m.Kind, m.Answer
 		if j.cfg.ContinueTimeout > 0 {
 			j.deadline = j.now + j.cfg.ContinueTimeout // R162
 		}
 		j.account.Sequence(true)
 	case p == protocol.Grant || m.Kind == header.KindError: // A5, T91
 		return true, nil, nil
-	case !part || m.XID != j.xid || m.Answer != j.answer: // R156, T89, T95
-		f = &header.Fault{Code: header.FaultSequence, Found: uint64(m.XID), Want: uint64(j.xid)}
-		j.reset()
-		return true, nil, f
+	case m.Kind != j.kind || m.XID != j.xid || m.Answer != j.answer: // R156, T89, T91, T95
+		return true, nil, &header.Fault{Code: header.FaultSequence, Found: uint64(m.XID), Want: uint64(j.xid)}
+	}
+	if j.kind == header.KindProps {
+		if !m.More {
+			j.reset()
+		}
+		return true, nil, nil
 	}
 	j.take(m.Payload)
 	if m.More {
@@ -118,6 +123,40 @@ func (j *joiner) reset() {
 	}
 	*j = joiner{shared: j.shared}
 	j.account.Sequence(false)
+}
+
+// breakOff ends the message unfinished. It returns its XID if it is a Reply.
+func (j *joiner) breakOff() (xid uint32, reply bool) {
+	xid, reply = j.xid, j.state != joinIdle && j.kind == header.KindMsg && j.answer
+	j.reset()
+	return xid, reply
+}
+
+// join passes a message with the purpose p and the fault f to the joiner. A fault other than in an
+// ERROR also ends the message that is being continued; if that is a Reply, its Call ends (A8).
+func (e *Engine) join(m *header.Message, p protocol.Purpose, f *header.Fault) (whole bool, own []byte, _ protocol.Purpose, _ *header.Fault) {
+	whole = true
+	if f == nil {
+		if whole, own, f = e.joiner.add(m, p); f == nil {
+			return whole, own, p, nil
+		}
+		e.fault(f)
+		m.Props = m.Props[:0]
+		if p = protocol.Call; m.Answer {
+			p = protocol.Answer
+		}
+	}
+	if m.Kind == header.KindError {
+		return true, nil, p, f
+	}
+	e.control.forget()
+	if xid, reply := e.joiner.breakOff(); reply && (p != protocol.Answer || xid != m.XID) {
+		e.requester.fail(xid, f)
+	}
+	if e.cfg.Role == Requester && (m.Kind == header.KindProps || m.Kind == header.KindOther) { // R193
+		p = protocol.Drop
+	}
+	return true, own, p, f
 }
 
 // timer ends the connection if a continued message takes too long (T90).

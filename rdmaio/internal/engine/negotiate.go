@@ -149,6 +149,7 @@ func (n *negotiation) answered(m *header.Message, f *header.Fault) bool {
 func (n *negotiation) fallBack(low, high uint32) {
 	for _, v := range n.cfg.Versions {
 		if k := v.Number(); v != n.version && low <= k && k <= high && v.Properties() == nil {
+			n.control.queue = queue[outgoing]{} // of the version that was refused
 			n.fix(v)
 			return
 		}

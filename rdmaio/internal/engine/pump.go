@@ -2,13 +2,14 @@ package engine
 
 // pump posts the messages and RDMA Reads that fit. Both directions share the send queue and its
 // buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is posted
-// (R283). Those that wait for a credit are skipped. A continued message of ours is completed first.
+// (R283). Those that wait for a credit are skipped, and Calls until the version is known (R178, A31). A
+// continued message of ours is completed first.
 func (e *Engine) pump() {
 	rq, rs := &e.requester, &e.responder
 	e.stuck = false
 	for e.open {
 		inside := e.sends.sequence.open
-		calls, answers := !inside && rq.ready(), rs.ready(inside)
+		calls, answers := !inside && e.negotiation.state == versionFixed && rq.ready(), rs.ready(inside)
 		if calls && answers {
 			calls = (*rq.waiting.at(0)).ticket < (*rs.answers.at(0)).ticket
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -48,22 +47,16 @@ func (e *Engine) received(wc *verbs.WC) {
 		return
 	}
 	e.negotiation.hear()
-	whole, own, broken := true, []byte(nil), (*header.Fault)(nil)
-	if f == nil {
-		whole, own, broken = e.joiner.add(&r.hdr, purpose)
-	} else if r.hdr.Kind != header.KindError {
-		e.joiner.reset()
-	}
-	if f = cmp.Or(f, broken); broken != nil {
-		e.fault(broken)
-		r.hdr.Props = r.hdr.Props[:0]
-		purpose = protocol.Call
-		if r.hdr.Answer {
-			purpose = protocol.Answer
-		}
+	whole, own, purpose, f := e.join(&r.hdr, purpose, f)
+	serve := key == 0 && purpose == protocol.Call && e.cfg.Serves > 0
+	if own != nil && !serve {
+		defer e.cfg.Reserve(-cap(own)) // a Reply is copied
 	}
 	switch {
 	case key == 0:
+	case !whole:
+		e.violated(key, "a part of a message that is not the last")
+		return
 	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
 		e.violated(key, "a message to the side that accepted the connection")
 		return
@@ -76,7 +69,7 @@ func (e *Engine) received(wc *verbs.WC) {
 	}
 	switch {
 	case !whole:
-	case purpose == protocol.Call && e.cfg.Serves > 0:
+	case serve:
 		e.responder.request(r, i, own, f)
 		return
 	case purpose == protocol.Answer && e.cfg.Calls > 0:

@@ -166,13 +166,9 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 		}
 		rq.stats.RemoteInvalidations++
 	}
-	if known && p.state == callSending { // nothing but an ERROR can answer a part of a Call
-		if f == nil && m.Kind == header.KindError {
-			rq.stats.ErrorMessages++
-			p.refused = &PeerError{rq.version.Number(), m.Err}
-			return nil
-		}
-		known = false
+	if known && p.state == callSending {
+		rq.early(p, m, f, key)
+		return nil
 	}
 	if !known { // R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++
@@ -207,6 +203,37 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 		rq.finish(c, f)
 	}
 	return nil
+}
+
+// early deals with an answer to a Call of which not all parts are sent. It ends the Call after the
+// last part. Only an ERROR may come so early.
+func (rq *requester) early(p *pending, m *header.Message, f *header.Fault, key uint32) {
+	if p.call != nil && key != 0 {
+		p.call.InvalidatedKey = key
+	}
+	switch {
+	case p.refused != nil:
+		rq.stats.DroppedMessages++
+	case f != nil:
+		p.refused = f
+	case m.Kind == header.KindError:
+		rq.stats.ErrorMessages++
+		p.refused = &PeerError{rq.version.Number(), m.Err}
+	default:
+		rq.stats.FaultyMessages++
+		p.refused = &Error{Reason: ErrEarlyReply, Detail: fmt.Sprintf("XID %#08x", m.XID)}
+	}
+}
+
+// fail ends a Call, of which the Reply broke off.
+func (rq *requester) fail(xid uint32, f *header.Fault) {
+	switch p := rq.table[xid]; {
+	case !p.outstanding():
+	case p.state == callSending:
+		p.refused = f
+	default:
+		rq.refused(p, f)
+	}
 }
 
 // finish ends a Call whose Reply is good, or is not.

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -19,14 +18,10 @@ type responder struct {
 	requester *requester // of the Calls that Replies with read chunks answer
 	flow      *Flow      // counts of the peer's Calls; the role decides which are forward
 
-	copied   []*Request      // sent in this Step, by messages that have copies of their answers
-	answers  queue[*Request] // readQueued, queued and doneQueued
-	pulls    queue[*Request] // readDeferred
-	reading  int             // RDMA Reads in readQueued or reading
-	refusals struct {
-		since time.Duration
-		n     int
-	}
+	copied       []*Request      // sent in this Step, by messages that have copies of their answers
+	answers      queue[*Request] // readQueued, queued and doneQueued
+	pulls        queue[*Request] // readDeferred
+	reading      int             // RDMA Reads in readQueued or reading
 	next         *Request        // the next message is decoded into it
 	awaitingDone []*Request      // in sentReads or awaitingDone; oldest first
 	deferred     queue[*Request] // answers that wait for a Receive for their RDMA_DONE

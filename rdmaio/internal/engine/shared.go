@@ -22,6 +22,11 @@ type shared struct {
 	terms    header.Terms
 	stats    Stats
 
+	refusals struct { // ERRORs in the current second
+		since time.Duration
+		n     int
+	}
+
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
 	account protocol.Account
@@ -48,6 +53,19 @@ func (s *shared) postUncounted(i int) {
 func (s *shared) fault(f *header.Fault) {
 	s.stats.FaultyMessages++
 	s.eff.Fault = f
+}
+
+// mayRefuse counts an ERROR to be sent. If there are too many it ends the connection and returns
+// false: only a flood of errors ends a connection, which others may share (RFC 8166 §8.1.4; R310).
+func (s *shared) mayRefuse() bool {
+	if s.now-s.refusals.since >= time.Second {
+		s.refusals.since, s.refusals.n = s.now, 0
+	}
+	if s.refusals.n++; s.cfg.MaxErrors > 0 && s.refusals.n > s.cfg.MaxErrors {
+		s.end(&Error{Reason: ErrTooManyErrors, Detail: fmt.Sprintf("limit %d", s.cfg.MaxErrors)})
+		return false
+	}
+	return true
 }
 
 // violated ends the connection: the peer had no right to invalidate this key, which may belong to
