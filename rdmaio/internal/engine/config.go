@@ -94,6 +94,9 @@ type Config struct {
 	ChainTimeout time.Duration
 }
 
+// sendSize returns the size of the send buffers.
+func (cfg *Config) sendSize() int { return len(cfg.Send[0].Bytes) }
+
 // Flow counts the RPCs of one direction. Calls and Replies only grow.
 type Flow struct {
 	Calls, Replies uint64 // Calls sent, or received where they are served; and their replies

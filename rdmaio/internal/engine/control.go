@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 )
@@ -68,16 +70,30 @@ func (ct *control) grant() {
 	ct.post(&outgoing{class: protocol.ClassGrant, m: header.Message{Vers: ct.version.Number(), Kind: header.KindGrant}})
 }
 
-// sendProperties queues the properties of this end.
-func (ct *control) sendProperties(xid uint32) {
+// sendProperties queues the properties of this end, and more of them.
+func (ct *control) sendProperties(xid uint32, more []header.Property) {
 	ct.announced = true
+	props := ct.version.Properties()
 	ct.queue.push(outgoing{class: protocol.ClassProps, m: header.Message{
-		XID: xid, Vers: ct.version.Number(), Kind: header.KindProps, Props: ct.version.Properties(),
+		XID: xid, Vers: ct.version.Number(), Kind: header.KindProps, Props: append(props[:len(props):len(props)], more...),
 	}})
 }
 
 // forget drops the properties of a set that broke off.
 func (ct *control) forget() { ct.learning, ct.data, ct.learnt = nil, nil, 0 }
+
+// sendOther queues a message of an extension.
+func (ct *control) sendOther(o *Other) {
+	ct.queue.push(outgoing{class: protocol.ClassOther, m: header.Message{
+		XID: o.XID, Vers: ct.version.Number(), Kind: header.KindOther, Type: o.Type, Flags: o.Flags, Answer: o.Answer, Payload: o.Payload,
+	}})
+}
+
+// other passes on a message of an extension.
+func (ct *control) other(m *header.Message) {
+	o := Other{XID: m.XID, Type: m.Type, Flags: m.Flags, Answer: m.Answer, Payload: bytes.Clone(m.Payload)}
+	ct.eff.Others = append(ct.eff.Others, o)
+}
 
 // refuse queues an ERROR about a message that is no Call in progress. An end that dialed sends none
 // (R193, A8), except about a Call.
@@ -144,6 +160,6 @@ func (ct *control) learn(m *header.Message) {
 		}
 	}
 	if !ct.announced { // A7: the client waits for an answer
-		ct.sendProperties(m.XID)
+		ct.sendProperties(m.XID, nil)
 	}
 }

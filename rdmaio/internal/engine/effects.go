@@ -29,6 +29,12 @@ type Effects struct {
 	// Auth has the host authentication messages of the peer.
 	Auth [][]byte
 
+	// Others has the messages of extensions, and the errors that are about none of our Calls.
+	Others []Other
+
+	// Resized is set when all posted Receives have the size of the last EventReceiveSize.
+	Resized bool
+
 	Return []*Buffer // borrowed, no longer needed
 
 	// Assemble lists Requests that need memory: the driver sets Assembly, of AssemblySize bytes or
@@ -52,6 +58,17 @@ type Effects struct {
 	Deadline time.Duration
 }
 
+// Other is a message of an extension: a header type that the version itself does not define, or an
+// error that may be about one.
+type Other struct {
+	XID     uint32
+	Type    uint32 // header type; 0 with Err
+	Flags   uint32
+	Answer  bool         // the receiver has made the XID
+	Payload []byte       // all that follows the prefix
+	Err     header.Error // if its Code is not 0, the message is an ERROR
+}
+
 func (f *Effects) reset() {
 	clear(f.Sends)
 	clear(f.Recvs)
@@ -61,8 +78,10 @@ func (f *Effects) reset() {
 	clear(f.Settled)
 	clear(f.Release)
 	clear(f.Return)
+	clear(f.Others)
+	clear(f.Auth)
 	*f = Effects{
 		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Assemble: f.Assemble[:0],
-		Deliver: f.Deliver[:0], Done: f.Done[:0], Settled: f.Settled[:0], Release: f.Release[:0], Return: f.Return[:0],
+		Deliver: f.Deliver[:0], Done: f.Done[:0], Settled: f.Settled[:0], Release: f.Release[:0], Return: f.Return[:0], Others: f.Others[:0], Auth: f.Auth[:0],
 	}
 }

@@ -51,8 +51,10 @@ func New(cfg Config) *Engine {
 	e.joiner.shared = s
 	e.negotiation = negotiation{shared: s, control: &e.control, accounts: protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves}}
 	e.negotiation.start()
+	s.receives.posted = make([]int, len(cfg.Recv))
 	for i := range cfg.Recv {
-		s.recvSGL[i] = cfg.Recv[i].sge(len(cfg.Recv[i].Bytes))
+		s.receives.size = len(cfg.Recv[i].Bytes)
+		s.recvSGL[i] = cfg.Recv[i].sge(s.receives.size)
 	}
 	return e
 }
@@ -73,6 +75,7 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 	}
 	e.responder.releaseCopied()
 	e.eff.Await = e.open && (e.sends.awaited > 0 || e.stuck || e.draining != nil)
+	e.resized()
 	e.sends.setDeadline()
 	e.responder.setDeadline()
 	if e.open {
@@ -135,6 +138,17 @@ func (e *Engine) event(ev *Event) {
 		e.responder.timer()
 		e.negotiation.timer()
 		e.joiner.timer()
+	case EventProperties:
+		e.control.sendProperties(e.cfg.OfferXID, ev.Props)
+	case EventOther:
+		e.control.sendOther(ev.Other)
+	case EventRefuse:
+		e.control.refuse(ev.XID, ev.Refusal)
+	case EventReceiveSize:
+		e.resize(ev.Size)
+	case EventSendSize:
+		e.negotiation.sendSize = ev.Size
+		e.negotiation.setTerms()
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
 	case EventClose:

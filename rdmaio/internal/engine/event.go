@@ -35,6 +35,23 @@ const (
 	// is set for a failed request of the send queue.
 	EventBroken
 
+	// EventProperties: Props are to be sent, with the properties of this end.
+	EventProperties
+
+	// EventOther: Other, a message of an extension, is to be sent.
+	EventOther
+
+	// EventRefuse: the message with XID, of an extension, is to be answered by the error Refusal.
+	EventRefuse
+
+	// EventReceiveSize: Receives that are posted from now on have Size bytes. Effects.Resized says
+	// when no others are posted.
+	EventReceiveSize
+
+	// EventSendSize: no message of this end may be longer than Size bytes, whatever the properties
+	// say. If zero, the properties decide.
+	EventSendSize
+
 	EventClose // this side closes the connection, with Err
 
 	// EventDrain is EventClose after all posted requests have completed. No handler has a Request
@@ -52,5 +69,9 @@ type Event struct {
 	Terms   *header.Terms
 	Buffers []*Buffer // at most the wanted number of send buffers; none if there is no memory
 	Left    any
+	Props   []header.Property
+	Other   *Other
+	Refusal header.Error
+	Size    int
 	Err     error
 }

@@ -28,6 +28,7 @@ type negotiation struct {
 	state    versionState
 	accounts protocol.AccountConfig
 	base     header.Terms  // of EventTerms
+	sendSize int           // of EventSendSize
 	heard    bool          // a message of the version has come
 	deadline time.Duration // of versionOffered; 0: none
 }
@@ -70,7 +71,7 @@ func (n *negotiation) offer() {
 	if n.cfg.OfferTimeout > 0 {
 		n.deadline = n.now + n.cfg.OfferTimeout
 	}
-	n.control.sendProperties(n.cfg.OfferXID)
+	n.control.sendProperties(n.cfg.OfferXID, nil)
 }
 
 // setTerms sets the terms that hold now.
@@ -78,6 +79,9 @@ func (n *negotiation) setTerms() {
 	t := n.base
 	if n.version.Properties() != nil {
 		own := n.version.Terms(n.heard)
+		if n.sendSize > 0 {
+			own.Send = min(n.sendSize, n.cfg.sendSize())
+		}
 		own.Reads, own.NoReadChunks, own.ReadsUnknown = t.Reads, t.NoReadChunks, t.ReadsUnknown
 		t = own
 	}

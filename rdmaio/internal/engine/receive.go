@@ -16,6 +16,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("Receive %#x completed with %d bytes", wc.WRID, wc.ByteLen)})
 		return
 	}
+	e.receives.posted[wc.WRID] = 0
 	e.delivered += uint64(wc.ByteLen)
 	i, key := int(wc.WRID), wc.InvalidatedRKey
 	b := e.cfg.Recv[i].Bytes[:wc.ByteLen:wc.ByteLen] // T20: and no byte behind it
@@ -82,6 +83,8 @@ func (e *Engine) received(wc *verbs.WC) {
 	case purpose == protocol.Props:
 		e.control.learn(&r.hdr)
 	case purpose == protocol.Grant: // R176: it needs no answer
+	case purpose == protocol.Other:
+		e.control.other(&r.hdr)
 	default: // R281, R325; T117
 		e.stats.DroppedMessages++
 	}

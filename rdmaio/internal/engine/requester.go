@@ -170,6 +170,9 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 		rq.early(p, m, f, key)
 		return nil
 	}
+	if !known && m.Kind == header.KindError && f == nil {
+		rq.eff.Others = append(rq.eff.Others, Other{XID: m.XID, Answer: true, Err: m.Err})
+	}
 	if !known { // R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++
 		return nil

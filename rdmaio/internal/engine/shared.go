@@ -29,9 +29,10 @@ type shared struct {
 
 	delivered uint64 // bytes of messages received and of RDMA Reads completed
 
-	account protocol.Account
-	recvSGL []verbs.SGE // one for each Receive
-	onEnd   func()      // Engine.abandon
+	account  protocol.Account
+	recvSGL  []verbs.SGE // one for each Receive
+	receives receives
+	onEnd    func() // Engine.abandon
 }
 
 // postRecv posts a Receive, again or for the first time.
@@ -46,6 +47,7 @@ func (s *shared) postUncounted(i int) {
 		return
 	}
 	s.eff.Recvs = append(s.eff.Recvs, verbs.RecvWR{WRID: uint64(i), SGL: s.recvSGL[i : i+1 : i+1]})
+	s.receives.posted[i] = s.receives.size
 	s.stats.PostedRecvs++
 }
 

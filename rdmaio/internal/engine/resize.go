@@ -1,0 +1,32 @@
+package engine
+
+// receives has the sizes of the Receives. Those that are posted cannot be taken back: a new size
+// holds for each when it is posted next (R237).
+type receives struct {
+	size    int   // of Receives to be posted
+	posted  []int // size of each that is posted, or 0
+	pending bool  // Effects.Resized is due when none of another size is posted
+}
+
+// resize changes the size of Receives, within the memory that they have.
+func (e *Engine) resize(size int) {
+	e.receives.size = max(min(size, len(e.cfg.Recv[0].Bytes)), 1)
+	for i := range e.recvSGL {
+		e.recvSGL[i].Length = e.receives.size
+	}
+	e.receives.pending = true
+}
+
+// resized reports a change of size that is complete.
+func (e *Engine) resized() {
+	r := &e.receives
+	if !r.pending {
+		return
+	}
+	for _, n := range r.posted {
+		if n != 0 && n != r.size {
+			return
+		}
+	}
+	r.pending, e.eff.Resized = false, true
+}
