@@ -147,7 +147,13 @@ func (o *oracle) invalidated(e *trace.Event) error {
 // event, too.
 func (o *oracle) check2(e *trace.Event, l *Ledger) (done bool, err error) {
 	received := e.Kind == trace.Complete && e.Status == verbs.StatusSuccess && e.WCOpcode == verbs.WCRecv
-	if !received && !IsSend(e) || version(e.Head) != 2 {
+	switch {
+	case !received && !IsSend(e):
+		return false, nil
+	case version(e.Head) != 2:
+		if received && l.two != nil {
+			l.two.received(e.Head)
+		}
 		return false, nil
 	}
 	if l.two == nil {
