@@ -84,6 +84,10 @@ func (ct *control) forget() { ct.learning, ct.data, ct.learnt = nil, nil, 0 }
 
 // sendOther queues a message of an extension.
 func (ct *control) sendOther(o *Other) {
+	if o.Err.Code != 0 {
+		ct.refuse(o.XID, o.Err)
+		return
+	}
 	ct.queue.push(outgoing{class: protocol.ClassOther, m: header.Message{
 		XID: o.XID, Vers: ct.version.Number(), Kind: header.KindOther, Type: o.Type, Flags: o.Flags, Answer: o.Answer, Payload: o.Payload,
 	}})

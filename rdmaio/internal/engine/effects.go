@@ -69,19 +69,34 @@ type Other struct {
 	Err     header.Error // if its Code is not 0, the message is an ERROR
 }
 
+// reset empties the effects. Most Steps have few of them, so it writes only what is set.
 func (f *Effects) reset() {
-	clear(f.Sends)
-	clear(f.Recvs)
-	clear(f.Assemble)
-	clear(f.Deliver)
-	clear(f.Done)
-	clear(f.Settled)
-	clear(f.Release)
-	clear(f.Return)
-	clear(f.Others)
-	clear(f.Auth)
-	*f = Effects{
-		Recvs: f.Recvs[:0], Sends: f.Sends[:0], Assemble: f.Assemble[:0],
-		Deliver: f.Deliver[:0], Done: f.Done[:0], Settled: f.Settled[:0], Release: f.Release[:0], Return: f.Return[:0], Others: f.Others[:0], Auth: f.Auth[:0],
+	empty(&f.Recvs)
+	empty(&f.Sends)
+	empty(&f.Assemble)
+	empty(&f.Deliver)
+	empty(&f.Done)
+	empty(&f.Settled)
+	empty(&f.Release)
+	empty(&f.Return)
+	empty(&f.Others)
+	empty(&f.Auth)
+	if f.Terms != nil {
+		f.Terms, f.Version = nil, nil
+	}
+	if f.Fail != nil {
+		f.Fail = nil
+	}
+	if f.Fault != nil {
+		f.Fault = nil
+	}
+	f.Resized, f.Await, f.WantBuffers, f.Deadline = false, false, 0, 0
+}
+
+// empty makes a slice empty, and keeps its memory.
+func empty[T any](s *[]T) {
+	if len(*s) > 0 {
+		clear(*s)
+		*s = (*s)[:0]
 	}
 }

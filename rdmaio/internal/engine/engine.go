@@ -139,15 +139,13 @@ func (e *Engine) event(ev *Event) {
 		e.negotiation.timer()
 		e.joiner.timer()
 	case EventProperties:
-		e.control.sendProperties(e.cfg.OfferXID, ev.Props)
+		e.control.sendProperties(e.cfg.OfferXID, ev.Control.Props)
 	case EventOther:
-		e.control.sendOther(ev.Other)
-	case EventRefuse:
-		e.control.refuse(ev.XID, ev.Refusal)
+		e.control.sendOther(&ev.Control.Other)
 	case EventReceiveSize:
-		e.resize(ev.Size)
+		e.resize(ev.Control.Size)
 	case EventSendSize:
-		e.negotiation.sendSize = ev.Size
+		e.negotiation.sendSize = ev.Control.Size
 		e.negotiation.setTerms()
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))

@@ -35,21 +35,19 @@ const (
 	// is set for a failed request of the send queue.
 	EventBroken
 
-	// EventProperties: Props are to be sent, with the properties of this end.
+	// EventProperties: Control.Props are to be sent, with the properties of this end.
 	EventProperties
 
-	// EventOther: Other, a message of an extension, is to be sent.
+	// EventOther: Control.Other is to be sent: a message of an extension or, if its Err is set, an
+	// error.
 	EventOther
 
-	// EventRefuse: the message with XID, of an extension, is to be answered by the error Refusal.
-	EventRefuse
-
-	// EventReceiveSize: Receives that are posted from now on have Size bytes. Effects.Resized says
-	// when no others are posted.
+	// EventReceiveSize: Receives that are posted from now on have Control.Size bytes.
+	// Effects.Resized says when no others are posted.
 	EventReceiveSize
 
-	// EventSendSize: no message of this end may be longer than Size bytes, whatever the properties
-	// say. If zero, the properties decide.
+	// EventSendSize: no message of this end may be longer than Control.Size bytes, whatever the
+	// properties say. If zero, the properties decide.
 	EventSendSize
 
 	EventClose // this side closes the connection, with Err
@@ -69,9 +67,13 @@ type Event struct {
 	Terms   *header.Terms
 	Buffers []*Buffer // at most the wanted number of send buffers; none if there is no memory
 	Left    any
-	Props   []header.Property
-	Other   *Other
-	Refusal header.Error
-	Size    int
 	Err     error
+	Control *Control
+}
+
+// Control has the inputs of the rarer events.
+type Control struct {
+	Props []header.Property
+	Other Other
+	Size  int
 }

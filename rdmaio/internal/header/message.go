@@ -183,6 +183,11 @@ type Message struct {
 // Reset empties the message. It keeps the memory of its slices.
 func (m *Message) Reset() {
 	m.Lists.Reset()
-	clear(m.Props)
-	*m = Message{Lists: m.Lists, Props: m.Props[:0]}
+	if len(m.Props) > 0 {
+		clear(m.Props)
+		m.Props = m.Props[:0]
+	}
+	m.XID, m.Vers, m.Credit, m.Kind, m.Type, m.Flags, m.InvalidateKey = 0, 0, 0, 0, 0, 0, 0
+	m.Answer, m.More = false, false
+	m.Err, m.Pad, m.Payload = Error{}, Pad{}, nil
 }
