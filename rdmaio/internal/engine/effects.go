@@ -69,7 +69,7 @@ type Other struct {
 	Err     header.Error // if its Code is not 0, the message is an ERROR
 }
 
-// reset empties the effects. Most Steps have few of them, so it writes only what is set.
+// reset empties the effects. Most Steps have few of them, and the others need no work.
 func (f *Effects) reset() {
 	empty(&f.Recvs)
 	empty(&f.Sends)
