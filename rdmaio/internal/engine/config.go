@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -43,6 +44,14 @@ type Config struct {
 	// zero, there is no limit. OfferXID is the XID of the offer.
 	OfferTimeout time.Duration
 	OfferXID     uint32
+
+	// Announce has properties to send with the first set of this end, after those of the version.
+	Announce []header.Property
+
+	// Guard returns whether Calls of the peer, and messages of extensions, may be served now. It is
+	// asked for each one, except after a host authentication message in the same Step. The
+	// connection ends with ErrEarly if one comes too early (T107). If nil, they may.
+	Guard func() bool
 
 	// MaxContinued is the length in bytes of the longest continued message that is received, and
 	// ContinueTimeout the time that it may take. If zero, there is no limit of time. Reserve counts

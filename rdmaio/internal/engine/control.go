@@ -15,6 +15,7 @@ type control struct {
 	negotiation *negotiation
 	queue       queue[outgoing]
 	announced   bool // own properties were queued
+	learned     bool // a set of the peer was applied
 	learning    []header.Property
 	learnt      int    // bytes of learning
 	data        []byte // of learning
@@ -72,6 +73,9 @@ func (ct *control) grant() {
 
 // sendProperties queues the properties of this end, and more of them.
 func (ct *control) sendProperties(xid uint32, more []header.Property) {
+	if !ct.announced {
+		more = ct.cfg.Announce
+	}
 	ct.announced = true
 	props := ct.version.Properties()
 	ct.queue.push(outgoing{class: protocol.ClassProps, m: header.Message{
@@ -159,7 +163,10 @@ func (ct *control) learn(m *header.Message) {
 		}
 	} else {
 		ct.negotiation.setTerms()
-		if learned.HasAuth {
+		switch {
+		case !ct.learned:
+			ct.learned, ct.eff.Props = true, set
+		case learned.HasAuth:
 			ct.eff.Auth = append(ct.eff.Auth, learned.Auth)
 		}
 	}

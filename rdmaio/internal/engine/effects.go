@@ -26,8 +26,10 @@ type Effects struct {
 	Terms   *header.Terms
 	Version protocol.Version
 
-	// Auth has the host authentication messages of the peer.
-	Auth [][]byte
+	// Props is the set of properties of the peer that was applied. It is not nil once. Auth has the
+	// host authentication messages of later sets. What Props and Auth refer to is not used again.
+	Props []header.Property
+	Auth  [][]byte
 
 	// Others has the messages of extensions, and the errors that are about none of our Calls.
 	Others []Other
@@ -89,6 +91,9 @@ func (f *Effects) reset() {
 	}
 	if f.Fault != nil {
 		f.Fault = nil
+	}
+	if f.Props != nil {
+		f.Props = nil
 	}
 	f.Resized, f.Await, f.WantBuffers, f.Deadline = false, false, 0, 0
 }

@@ -20,6 +20,7 @@ const (
 	ErrNoVersion                       // the peer has no version of ours
 	ErrNoAnswer                        // no answer came within Config.OfferTimeout
 	ErrEarlyReply                      // the peer answered a Call that was not sent to its end
+	ErrEarly                           // the peer sent a message before Config.Guard allowed it
 )
 
 var reasons = [...]string{
@@ -32,6 +33,7 @@ var reasons = [...]string{
 	ErrNoVersion:     "no version in common",
 	ErrNoAnswer:      "no answer in time to the version offered",
 	ErrEarlyReply:    "peer answered a Call before its last part was sent",
+	ErrEarly:         "peer sent a message before it was allowed to",
 }
 
 // Error returns the reason in words.

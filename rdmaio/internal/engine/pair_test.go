@@ -50,6 +50,7 @@ type side struct {
 	open      bool         // there is one
 	completed []verbs.WC   // of the send queue
 	auth      [][]byte     // Effects.Auth
+	props     [][]header.Property
 	at        engineMemory // of send buffers and Receives
 }
 
@@ -141,6 +142,9 @@ func (s *side) step(events ...engine.Event) {
 		s.version = nil
 	}
 	s.auth = append(s.auth, f.Auth...)
+	if f.Props != nil {
+		s.props = append(s.props, f.Props)
+	}
 	s.done = append(s.done, f.Done...)
 	s.reqs = append(s.reqs, f.Deliver...)
 	s.out = append(s.out, f.Release...)

@@ -47,6 +47,10 @@ func (e *Engine) received(wc *verbs.WC) {
 		e.end(over)
 		return
 	}
+	if (purpose == protocol.Call || purpose == protocol.Other) && e.cfg.Guard != nil && len(e.eff.Auth) == 0 && !e.cfg.Guard() {
+		e.end(&Error{Reason: ErrEarly, Detail: fmt.Sprintf("XID %#08x", r.hdr.XID)})
+		return
+	}
 	e.negotiation.hear()
 	whole, own, purpose, f := e.join(&r.hdr, purpose, f)
 	serve := key == 0 && purpose == protocol.Call && e.cfg.Serves > 0
