@@ -70,7 +70,6 @@ type AccountConfig struct {
 
 // Learned is the outcome of a set of properties.
 type Learned struct {
-	Terms header.Terms
 	// Auth is the value of the host authentication property, if HasAuth. It is a slice of the set.
 	Auth    []byte
 	HasAuth bool

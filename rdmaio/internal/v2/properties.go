@@ -145,8 +145,8 @@ func reverse(level uint32) header.Reverse {
 // It returns FaultTwice if the set has a property of the draft twice (A14, R228), and FaultProperty
 // if a value is not of the type of its property, or is a level of reverse support that the draft
 // does not have. Unknown properties are skipped (R222), and properties may be in any order (R223).
-// Numbers of no use are replaced (R229): sizes of messages below 4096
-// count as 4096, a segment size or number of 0 as the default.
+// Numbers of no use are replaced (R229): sizes of messages below 4096 count as 4096, a segment size
+// or number of 0 as the default.
 func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault) {
 	var out protocol.Learned
 	peer := DefaultProperties()
@@ -186,7 +186,6 @@ func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault)
 	if !v.learned {
 		v.peer, v.learned = peer.bounded(), true
 	}
-	out.Terms = v.Terms(true)
 	return out, nil
 }
 

@@ -150,13 +150,13 @@ func TestLearn(t *testing.T) {
 			if f != nil {
 				t.Fatalf("%s: %v", c.name, f)
 			}
-			if diff := cmp.Diff(want, got.Terms); diff != "" || got.HasAuth {
+			if diff := cmp.Diff(want, v.Terms(true)); diff != "" || got.HasAuth {
 				t.Errorf("%s: %v %s", c.name, got.HasAuth, diff)
 			}
 			if diff := cmp.Diff(want, v.Terms(true)); diff != "" {
 				t.Errorf("%s: Terms returns others: %s", c.name, diff)
 			}
-			checkTerms(t, got.Terms, own)
+			checkTerms(t, v.Terms(true), own)
 			set = slices.Clone(set)
 			slices.Reverse(set)
 		}
@@ -167,12 +167,12 @@ func TestLearn(t *testing.T) {
 func TestBothEnds(t *testing.T) {
 	client := v2.New(v2.Config{Dialed: true, Own: own, Invalidate: true})
 	server := v2.New(v2.Config{Own: v2.Properties{MaxSend: 65536, ReceiveSize: 6000, Reverse: v2.ReverseNone}})
-	atClient, f1 := client.Learn(server.Properties())
-	atServer, f2 := server.Learn(client.Properties())
+	_, f1 := client.Learn(server.Properties())
+	_, f2 := server.Learn(client.Properties())
 	if f1 != nil || f2 != nil {
 		t.Fatal(f1, f2)
 	}
-	c, s := atClient.Terms, atServer.Terms
+	c, s := client.Terms(true), server.Terms(true)
 	if c.Send != 6000 || s.Recv != 6000 || c.Recv != 16384 || s.Send != 16384 {
 		t.Errorf("sizes %+v and %+v", c, s)
 	}
@@ -226,7 +226,7 @@ func TestLearnRefuses(t *testing.T) {
 		if diff := cmp.Diff(defaults, v.Terms(true)); diff != "" {
 			t.Errorf("%s: a part was applied: %s", c.name, diff)
 		}
-		if got, f := v.Learn([]header.Property{prop(t, 2, "00002000")}); f != nil || got.Terms.Send != 8192 {
+		if got, f := v.Learn([]header.Property{prop(t, 2, "00002000")}); f != nil || v.Terms(true).Send != 8192 {
 			t.Errorf("%s: a good set after it: %+v, %v", c.name, got, f)
 		}
 	}
@@ -236,10 +236,10 @@ func TestLearnRefuses(t *testing.T) {
 // or none. But each round of host authentication is passed on, and invalid sets are refused.
 func TestLearnLater(t *testing.T) {
 	v := v2.New(v2.Config{Own: own, Invalidate: true})
-	first, f := v.Learn([]header.Property{prop(t, 2, "00001800"), prop(t, 5, "00000002")})
-	if f != nil {
+	if _, f := v.Learn([]header.Property{prop(t, 2, "00001800"), prop(t, 5, "00000002")}); f != nil {
 		t.Fatal(f)
 	}
+	first := v.Terms(true)
 	for _, c := range []struct {
 		name string
 		set  []header.Property
@@ -257,7 +257,7 @@ func TestLearnLater(t *testing.T) {
 		if f != nil {
 			t.Fatalf("%s: %v", c.name, f)
 		}
-		if diff := cmp.Diff(first.Terms, got.Terms); diff != "" || got.HasAuth != c.has || !bytes.Equal(got.Auth, c.auth) {
+		if diff := cmp.Diff(first, v.Terms(true)); diff != "" || got.HasAuth != c.has || !bytes.Equal(got.Auth, c.auth) {
 			t.Errorf("%s: % x %v %s", c.name, got.Auth, got.HasAuth, diff)
 		}
 	}
