@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
@@ -42,15 +43,17 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 	sh.resent++
 	switch e.Code {
 	case PeerErrReadChunks: // R201: with everything in one chunk, unless that was refused
-		sh.long = len(l.Reads) > 0
+		sh.long = sh.long || slices.ContainsFunc(l.Reads, func(r header.ReadSegment) bool { return r.Position != 0 })
 	case PeerErrWriteChunks:
 		sh.keep(int(e.Max), l)
 	case PeerErrSegments: // R205
 		if e.Max > 0 {
-			sh.segment = max(sh.segment, int((longest(l)+uint64(e.Max)-1)/uint64(e.Max)))
+			if n := int((longest(l) + uint64(e.Max) - 1) / uint64(e.Max)); n > c.set.SegmentSize {
+				sh.segment = max(sh.segment, n)
+			}
 		}
 	case PeerErrWriteResource: // R208: the result goes with the rest, where there is more room
-		if e.Index > 0 {
+		if e.Index > 0 && int64(e.Index) <= int64(len(l.Writes)) { // T74
 			sh.keep(int(e.Index)-1, l)
 			sh.reply = c.replySize(call, sh, int(e.Need))
 		}
