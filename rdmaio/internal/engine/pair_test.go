@@ -42,14 +42,14 @@ type side struct {
 	budget   int  // of them
 	counting bool // it has version 2
 
-	received  int          // messages
-	granted   int          // credits
-	allowed   int          // credits that the peer granted
-	used      int          // messages sent, without grants
-	sequence  [2]uint32    // XID and flags of the message that is being continued
-	open      bool         // there is one
-	completed []verbs.WC   // of the send queue
-	auth      [][]byte     // Effects.Auth
+	received  int        // messages
+	granted   int        // credits
+	allowed   int        // credits that the peer granted
+	used      int        // messages sent, without grants
+	sequence  [2]uint32  // XID and flags of the message that is being continued
+	open      bool       // there is one
+	completed []verbs.WC // of the send queue
+	auth      [][]byte   // Effects.Auth
 	props     [][]header.Property
 	at        engineMemory // of send buffers and Receives
 }

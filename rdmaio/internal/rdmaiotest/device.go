@@ -85,6 +85,10 @@ type queuePair struct {
 	o *oracle
 }
 
+func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
+	return verbs.BindingOf(q.QueuePair)
+}
+
 func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return verbs.Disconnect(q.QueuePair, reason)
 }

@@ -130,6 +130,8 @@ func (r *connRequest) join(q *queuePair, p verbs.ConnParams) (own, peers *verbs.
 	}
 	q.depth, r.from.depth = own.InitiatorDepth, peers.InitiatorDepth
 	q.peer, r.from.peer = r.from, q
+	q.binding = newBinding()
+	r.from.binding = q.binding
 	q.link.Store(lf)
 	q.SetState(verbs.StateConnected)
 	r.from.SetState(verbs.StateConnected)

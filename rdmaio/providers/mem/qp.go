@@ -19,6 +19,8 @@ type queuePair struct {
 	abort chan struct{} // closed to make Dial give up
 	depth int           // negotiated initiator depth
 
+	binding []byte // of the connection, the same at the peer; set with peer
+
 	waiting []soft.Request // posted while the network is on hold
 	scratch soft.List      // of the request being posted
 

@@ -31,6 +31,7 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 // whole messages of what it was used for before. If the caller has read ahead, it
 // passes a net.Conn that returns those bytes first. A plain *net.TCPConn moves payload
 // without a copy; any other, a *tls.Conn for example, stages it, which Stats shows.
+// Over a *tls.Conn with TLS 1.3 the queue pair has a channel binding (verbs.ChannelBinder).
 // The connection belongs to the device from the call on, even if DialConn fails,
 // unless the error is misuse (see verbs.Dialer).
 func (d *Device) DialConn(ctx context.Context, conn net.Conn, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {

@@ -59,6 +59,7 @@ var mutants = map[string]struct {
 	"no address of the kind said":  {"connect/addresses", faults{misnamed: true}},
 	"private data cut":             {"connect/private data", faults{private: -1}},
 	"read depth wrong":             {"connect/read depth", faults{depth: 1}},
+	"one binding for all":          {"connect/channel binding", faults{oneBinding: true}},
 	"dial error of no kind":        {"connect/refused", faults{dialErr: errors.New("it did not work")}},
 	"limits unsaid":                {"attributes", faults{noLimits: true}},
 	"one way only":                 {"messages/both directions", faults{wc: every(2, func(verbs.WC) []verbs.WC { return nil })}},
@@ -128,6 +129,7 @@ type faults struct {
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
 	listens, reopens, goroutine, mixed, misnamed, mute      bool
+	oneBinding                                              bool
 	dialErr, listenErr                                      error
 }
 

@@ -538,6 +538,14 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return q.QueuePair.(verbs.ReasonDisconnecter).DisconnectFor(reason)
 }
 
+func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
+	b, err := verbs.BindingOf(q.QueuePair)
+	if q.f.oneBinding {
+		clear(b.Data)
+	}
+	return b, err
+}
+
 func (q *queuePair) Close() error {
 	if q.f.leak {
 		return nil

@@ -131,6 +131,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"connect/many at once", testManyConnects},
 		{"connect/listener close while dialing", testCloseWhileDialing},
 		{"connect/read depth", testReadDepth},
+		{"connect/channel binding", testChannelBinding},
 		{"disconnect/flush", testFlush},
 		{"disconnect/flush behind a Read", testFlushBehind},
 		{"disconnect/with a reason", testDisconnectReasons},

@@ -241,6 +241,12 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return d.DisconnectFor(reason)
 }
 
+// ChannelBinding implements verbs.ChannelBinder. It returns verbs.ErrNotSupported if the wrapped
+// queue pair does not.
+func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
+	return verbs.BindingOf(q.QueuePair)
+}
+
 func (q *queuePair) Close() error {
 	q.disconnecting.Wait()
 	err := q.QueuePair.Close()

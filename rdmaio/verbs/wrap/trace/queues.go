@@ -129,6 +129,12 @@ func (qp *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return d.DisconnectFor(reason)
 }
 
+// ChannelBinding implements verbs.ChannelBinder. It returns verbs.ErrNotSupported if the wrapped
+// queue pair does not.
+func (qp *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
+	return verbs.BindingOf(qp.QueuePair)
+}
+
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
 	qp.dev.streams.Delete(qp.Num())
