@@ -113,8 +113,8 @@ func TestContinuedWithChunks(t *testing.T) {
 	p.settled()
 }
 
-// ADR 0049: a Call that is cancelled while its parts are sent arrives whole, and its caller's memory
-// is its own at once.
+// ADR 0049: a Call that is cancelled while its parts are sent arrives whole, and the memory of its
+// caller is its own at once.
 func TestCancelInSequence(t *testing.T) {
 	for parts := range 4 {
 		p := newPair(t, [2]int{1, 0}, [2]int{0, 1}, nil)
@@ -148,8 +148,8 @@ func TestCancelInSequence(t *testing.T) {
 	}
 }
 
-// T93; R284: a connection that is lost in mid-sequence, at either end, gives the memory of the parts
-// back, and each RPC ends once.
+// T93; R284: a connection that is lost in mid-sequence, at either end, gives the memory of the
+// parts back, and each RPC ends once.
 func TestLostInSequence(t *testing.T) {
 	why := errors.New("lost")
 	for parts := range 8 {

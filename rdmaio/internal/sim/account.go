@@ -34,6 +34,11 @@ type seen struct {
 	xid, credit uint32
 	reads       bool // it has read chunks
 	payload     int  // offset of the RPC message; 0: it is in a chunk
+
+	// Version 2.
+	vers   int
+	more   bool // the message is continued
+	chunks bool // it has chunks, or names a key
 }
 
 // parse parses a message without the product's code (RFC 8166 §4; A27). It accepts any bytes, since

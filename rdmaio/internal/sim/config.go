@@ -74,6 +74,14 @@ type Result struct {
 	Time      time.Duration  // of the simulated clock
 	Links     int            // connections made
 	FromCache int            // Calls answered from a reply cache
+
+	Version  int  // of the connections; 0: the ends have none in common
+	FellBack bool // from version 2 to version 1
+	Mixed    bool // an end has version 2
+	Ones     bool // version 2, with ceilings of one credit
+	Parts    int  // messages that were parts of continued ones
+	CutParts int  // continued messages whose Call was cancelled while they were sent
+	Broken   int  // continued messages that the end of a connection cut off
 }
 
 // draw has the random choices for a whole run. Each seed has its own rates of faults. About half of
@@ -88,6 +96,7 @@ type draw struct {
 	inline        [2]int        // bytes that the side sends inline at most
 	reverseChunks bool
 	invalidate    bool    // both sides allow it
+	agreed        [2]int  // bytes that the side sends inline at most, by the private data
 	reads         [2]int  // RDMA Reads at a time; 0: no limit
 	cache         bool    // the servers have a reply cache
 	follows       [2]bool // the side follows the draft: engine.Config.Legacy
@@ -121,6 +130,7 @@ func newDraw(r *rand.Rand) draw {
 		d.inline = [2]int{min(d.own[0].Send, d.own[1].Recv), min(d.own[1].Send, d.own[0].Recv)}
 		d.invalidate = d.own[0].RemoteInvalidate && d.own[1].RemoteInvalidate
 	}
+	d.agreed = d.inline
 	if r.IntN(3) == 0 {
 		d.credits[1] = 0 // no reverse Calls
 	}

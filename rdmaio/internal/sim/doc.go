@@ -8,10 +8,19 @@
 // RDMA_DONE, and messages have padding. In some runs only one end does. The same seed gives the
 // same run, to the last event, on any machine: Result.Trace is a hash of all events.
 //
+// In half of the runs an end has version 2, alone or with version 1, in any order of preference.
+// The connections of such a run have version 2, or version 1, perhaps after the client has fallen
+// back, or the ends find no common version. With version 2, messages are continued, also those
+// without chunks in the reverse direction. A quarter of these runs has ceilings of one credit. Runs
+// of version 1 alone make the same choices as without version 2.
+//
 // The simulation asserts these rules without asking the engine:
 //
 //   - the network counts credits by the messages that it carries, and finds a Receive for each
 //     (R127, R128, R133, R266, R283);
+//   - in version 2, no end sends more messages than were granted to it. It has a Receive for each
+//     credit that it granted and that is not used, and one more. Nothing but grants and ERRORs is
+//     sent between the parts of a continued message (R155, R170, R172, R175);
 //   - it refuses every access without a live key, the right for it, and within bounds. It knows
 //     which accesses may be late: those for a cancelled Call (R285, R289, R290);
 //   - each message arrives as it was made, in any shape, and each result in the memory offered for

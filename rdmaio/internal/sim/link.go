@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -23,7 +24,12 @@ type link struct {
 }
 
 // parse parses a message that this end sends.
-func (e *end) parse(b []byte) seen { return parse(b, e.w.draw.legacy && e.i == 1) }
+func (e *end) parse(b []byte) seen {
+	if e.w.versions.mixed && binary.BigEndian.Uint32(b[4:]) == 2 {
+		return parse2(b)
+	}
+	return parse(b, e.w.draw.legacy && e.i == 1)
+}
 
 // send is a request in a send queue.
 type send struct {
@@ -47,7 +53,14 @@ func (e *end) post(wrs []verbs.SendWR) {
 		}
 		e.sq = append(e.sq, s)
 		if s.wr.Opcode == verbs.Send || s.wr.Opcode == verbs.SendWithInvalidate {
-			e.account.post(e.parse(local(&s.sge)))
+			b := local(&s.sge)
+			switch m := e.parse(b); {
+			case m.vers == 2 && e.link.broken: // a post before it may have been refused
+			case m.vers == 2:
+				e.account2.post(m, len(b))
+			default:
+				e.account.post(m)
+			}
 		}
 	}
 	if len(e.sq) > e.w.draw.sendWRs[e.i] {
@@ -146,7 +159,7 @@ func (e *end) carry(s *send) bool {
 		e.link.noDone = true
 		return true
 	}
-	if (msg.kind == isReply || msg.kind == isError) && e.w.chance(NoGrant) {
+	if msg.vers != 2 && (msg.kind == isReply || msg.kind == isError) && e.w.chance(NoGrant) {
 		copy(m.Bytes[8:12], []byte{0, 0, 0, 0})
 	}
 	if e.w.draw.legacy && msg.payload > 0 && !msg.reads && (msg.kind == isCall) == (e.i == 0) {
@@ -158,6 +171,9 @@ func (e *end) carry(s *send) bool {
 		switch {
 		case r == nil || !r.live && !r.cancelled:
 			e.w.fail("%v invalidates key %#x, which it was not given", e.name, s.wr.InvalidateRKey)
+			return false
+		case msg.vers == 2 && (r.named == 0 || r.named != msg.xid || msg.kind != isReply || msg.more): // R260
+			e.w.fail("%v invalidates key %#x, which the Call did not name", e.name, s.wr.InvalidateRKey)
 			return false
 		case !r.live:
 			return false // a late access
@@ -228,7 +244,12 @@ func (e *end) poll() {
 	}
 	for _, wc := range e.wcs[:n] {
 		if wc.Opcode == verbs.WCRecv && wc.Status == verbs.StatusSuccess {
-			e.account.receive(e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]))
+			e.hear()
+			if m := e.peer.parse(e.recv[wc.WRID].bytes[:wc.ByteLen]); m.vers == 2 {
+				e.account2.receive(m)
+			} else {
+				e.account.receive(m)
+			}
 		}
 		list = append(list, engine.Event{Kind: engine.EventCompletion, WC: &wc})
 	}
@@ -275,5 +296,19 @@ func (l *link) breakNow() {
 		e.w.after(e.w.soon(), e.name+" is lost", func() {
 			e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
 		})
+	}
+}
+
+// hear records that a message has arrived. The first one allows the server to make Calls.
+func (e *end) hear() {
+	if e.heard {
+		return
+	}
+	e.heard = true
+	if w := e.w; w.versions.mixed && e.i == 1 {
+		for _, p := range w.waiting[1] {
+			w.after(w.soon(), e.name+" calls after the client", func() { w.try(p) })
+		}
+		w.waiting[1] = nil
 	}
 }

@@ -12,7 +12,8 @@ type region struct {
 	addr               uint64
 	access             verbs.Access
 	live               bool
-	cancelled          bool // its Call was cancelled: a late access of the peer is allowed
+	named              uint32 // XID of the Call that names the key; 0: none
+	cancelled          bool   // its Call was cancelled: a late access of the peer is allowed
 }
 
 // poison fills all memory before it is used. It must never be sent or read.

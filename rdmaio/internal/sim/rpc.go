@@ -35,6 +35,7 @@ type rpc struct {
 	regions      []*region
 	results      [][]byte
 	reply        []byte
+	lent         []byte // memory of a continued Call
 	posted       bool
 	cancelled    bool
 	byReadChunks bool // its reply has read chunks
@@ -67,8 +68,10 @@ func (w *world) newRPC(from int) *rpc {
 	there, back := w.draw.inline[from], w.draw.inline[1-from]
 	chunks := from == 0 || w.draw.reverseChunks
 	sizes := func(limit int) int { // of a message, often near the limit
-		switch n := limit - header.PrefixSize - 12; {
-		case !chunks:
+		switch n := limit - w.versions.prefix() - 12; {
+		case w.versions.is2() && r.IntN(4) == 0: // continued, or by chunk
+			return headSize + 4*r.IntN(limit)
+		case !chunks && !w.versions.is2():
 			n = min(n, header.LeastInline-header.PrefixSize-12) // fits with any inline size
 			return headSize + 4*r.IntN((n-headSize)/4+1)
 		case r.IntN(4) == 0:
@@ -115,7 +118,7 @@ func (w *world) newRPC(from int) *rpc {
 		lists += 4 + 16*segments(p.tag, 9, p.chunk)
 	}
 	inline := header.PrefixSize + lists + len(p.want)
-	if inline > back && p.chunk < len(p.want) && !w.draw.mayOfferReadChunks(p) {
+	if !w.versions.is2() && inline > back && p.chunk < len(p.want) && !w.draw.mayOfferReadChunks(p) {
 		p.narrow = true
 	}
 	if w.draw.rate[Resize] > 0 && inline > header.LeastInline { // the size may change
@@ -206,6 +209,10 @@ func (p *rpc) issue(e *end) {
 		e.split(r, 1+w.rng.IntN(min(3, len(data))), func(s header.Segment) {
 			l.Reads = append(l.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
+	}
+	if w.versions.is2() {
+		p.issue2(e, read)
+		return
 	}
 	room := e.link.inline[e.i] - header.PrefixSize
 	whole := len(p.msg)+l.Size() <= room

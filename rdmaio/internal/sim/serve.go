@@ -76,7 +76,11 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 			a.Data = append(a.Data, verbs.SGE{MR: &region{bytes: data}, Length: len(data)})
 		}
 	}
-	if header.PrefixSize+q.Lists.Size()+len(p.want) <= e.link.inline[e.i] {
+	fits := e.w.versions.prefix()+q.Lists.Size()+len(p.want) <= e.link.inline[e.i]
+	if !fits && e.w.versions.is2() { // R166: it is continued
+		fits = uint64(len(p.want)) > header.Total(q.Lists.Reply) || e.w.rng.IntN(2) == 0
+	}
+	if fits {
 		half := len(p.want) / 8 * 4
 		a.Payload = [][]byte{p.want[:half], p.want[half:]}
 		return a

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 0, "number of seeds that TestSeeds runs; 0: 1000, or 30 with -short")
+	seeds = flag.Int("seeds", 0, "number of seeds that TestSeeds runs; 0: 1000, or 60 with -short")
 	seed  = flag.Uint64("seed", 0, "the first of them, to repeat a failure with -seeds 1")
 	rpcs  = flag.Int("rpcs", 200, "RPCs of each seed")
 )
@@ -18,11 +18,12 @@ func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
 		if n = 1000; testing.Short() {
-			n = 30
+			n = 60
 		}
 	}
 	var fired [Faults]int
 	outcomes, links, events, fromCache := make(map[string]int), 0, 0, 0
+	var seen versionsSeen
 	for s := *seed; s < *seed+uint64(n); s++ {
 		r := Run(Config{Seed: s, RPCs: *rpcs})
 		if len(r.Failures) > 0 {
@@ -37,19 +38,21 @@ func TestSeeds(t *testing.T) {
 		links += r.Links
 		events += r.Events
 		fromCache += r.FromCache
+		seen.add(&r)
 	}
-	if fromCache == 0 && n >= 30 {
+	seen.report(t, n)
+	if fromCache == 0 && n >= 60 {
 		t.Error("no Call was answered from a reply cache")
 	}
 	t.Logf("%d seeds, %d connections, %d events, %d Calls answered from a cache; RPCs: %v", n, links, events, fromCache, outcomes)
 	for f, k := range fired {
 		t.Logf("%8d x %v", k, Fault(f))
-		if k == 0 && n >= 30 {
+		if k == 0 && n >= 60 {
 			t.Errorf("%v never happened: the run proves nothing about it", Fault(f))
 		}
 	}
-	for _, how := range []string{"ok", "ok by read chunks", "no memory for the reply", "cancelled", "refused"} {
-		if outcomes[how] == 0 && n >= 30 {
+	for _, how := range []string{"ok", "ok by read chunks", "no memory for the reply", "cancelled", "refused", "no version"} {
+		if outcomes[how] == 0 && n >= 60 {
 			t.Errorf("no RPC ended as %q", how)
 		}
 	}

@@ -25,7 +25,7 @@ func (w *world) agree(i int, private []byte) *header.Terms {
 	}
 	peer, _ := v1.FindPrivate(private)
 	terms := v1.Agree(own, peer)
-	if want := (header.Terms{Send: w.draw.inline[i], Recv: w.draw.inline[1-i], RemoteInvalidate: w.draw.invalidate}); terms != want {
+	if want := (header.Terms{Send: w.draw.agreed[i], Recv: w.draw.agreed[1-i], RemoteInvalidate: w.draw.invalidate}); terms != want {
 		w.fail("%s: terms %+v by private data %x, want %+v", names[i], terms, private, want)
 	}
 	terms.Reads = w.draw.reads[i]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
 // tries is the number of times that an RPC is sent before its caller gives up.
@@ -21,14 +22,15 @@ const patience = 20 * chainTimeout
 
 // world is the state of a simulation.
 type world struct {
-	cfg    Config
-	draw   draw
-	rng    *rand.Rand
-	now    time.Duration
-	queue  queue
-	seq    int
-	trace  hash.Hash
-	events int
+	cfg      Config
+	draw     draw
+	versions versions
+	rng      *rand.Rand
+	now      time.Duration
+	queue    queue
+	seq      int
+	trace    hash.Hash
+	events   int
 
 	faults   bool // faults may happen
 	fired    [Faults]int
@@ -40,6 +42,9 @@ type world struct {
 	keys      uint32
 	tags      uint64
 	fromCache int       // Calls answered from a cache
+	parts     int       // messages that were parts of continued ones
+	cutParts  int       // of these, Calls that were cancelled before the last
+	cutOff    int       // continued messages without a last part
 	xids      [2]uint32 // the same numbers in both directions (R268)
 
 	left     [2]int             // RPCs to be made
@@ -59,6 +64,9 @@ func Run(cfg Config) Result {
 		rpcs: make(map[uint64]*rpc), byXID: [2]map[uint32]*rpc{{}, {}}, executed: make(map[uint64]int), cache: make(map[callKey]*cached), seed: maphash.MakeSeed(), outcomes: make(map[string]int),
 	}
 	w.draw = newDraw(w.rng)
+	other := rand.New(rand.NewPCG(cfg.Seed, 11))
+	w.versions = drawVersions(other)
+	w.versions.apply(&w.draw, other)
 	w.left[0] = cfg.RPCs
 	if w.draw.credits[1] > 0 {
 		w.left[1] = cfg.RPCs / 3
@@ -86,6 +94,9 @@ func Run(cfg Config) Result {
 	return Result{
 		Trace: hex.EncodeToString(w.trace.Sum(nil)), Events: w.events, Failures: w.failures,
 		Fired: w.fired, Outcomes: w.outcomes, Time: w.now, Links: w.links, FromCache: w.fromCache,
+		Version: w.versions.number, FellBack: w.versions.fall, Mixed: w.versions.mixed,
+		Ones:  w.versions.is2() && w.ends[0].account2.ceiling == 1 && w.ends[1].account2.ceiling == 1,
+		Parts: w.parts, CutParts: w.cutParts, Broken: w.cutOff,
 	}
 }
 
@@ -135,6 +146,11 @@ func (w *world) try(p *rpc) {
 		return
 	}
 	e := w.link.ends[p.from]
+	// A31: a server does not send first.
+	if (w.versions.is2() || w.versions.fall) && p.from == 1 && !e.heard {
+		w.waiting[1] = append(w.waiting[1], p)
+		return
+	}
 	p.issue(e)
 	w.note("%s: RPC %d, try %d", e.name, p.tag, p.tries)
 	try := p.tries
@@ -158,6 +174,9 @@ func (w *world) try(p *rpc) {
 func (w *world) cancel(p *rpc, try int) {
 	if p.posted && p.tries == try {
 		p.cancelled = true
+		if s := p.end.account2.out; s.open && s.kind == isCall && s.xid == p.xid {
+			w.cutParts++
+		}
 		p.end.step(engine.Event{Kind: engine.EventCancel, XID: p.xid, Call: &p.call})
 	}
 }
@@ -171,6 +190,8 @@ func (w *world) done(e *end, p *rpc) {
 	}
 	p.posted = false
 	p.sent = p.sent || c.Sent
+	copy(p.lent, poisoned(len(p.lent))) // a later use is found
+	p.lent = nil
 	for _, r := range p.regions {
 		if !r.live && c.Reply != nil && r.key != c.InvalidatedKey {
 			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
@@ -179,7 +200,10 @@ func (w *world) done(e *end, p *rpc) {
 	}
 	var peer *engine.PeerError
 	var size *engine.SizeError
+	var fault *header.Fault
 	switch {
+	case w.versions.number == 0 && (errors.Is(c.Err, engine.ErrNoVersion) || errors.As(c.Err, &peer) && peer.Body.Code == header.ErrVers):
+		w.finish(p, "no version")
 	case c.Err == nil && (c.Reply != nil || c.LongReply > 0):
 		p.check(w)
 		if p.byReadChunks {
@@ -190,15 +214,17 @@ func (w *world) done(e *end, p *rpc) {
 	case p.cancelled:
 		w.finish(p, "cancelled")
 	case errors.As(c.Err, &peer):
-		if !p.narrow {
+		if !p.narrow && !(peer.Body.Code == header.ErrSystem && e.peer.skips > 0) {
 			w.fail("RPC %d: %v", p.tag, c.Err)
 		}
 		w.finish(p, "refused")
+	case errors.As(c.Err, &fault) && fault.Code == header.FaultLong && e.skips > 0:
+		w.finish(p, "no memory for the reply")
 	case errors.As(c.Err, &size) && w.draw.rate[Resize] > 0 && !c.Sent:
 		w.after(0, "does not fit any more", func() { w.try(p) })
 	case errors.Is(c.Err, errMemory):
 		w.finish(p, "no memory for the reply")
-	case errors.Is(c.Err, errBroken), errors.Is(c.Err, errClosed), errors.Is(c.Err, engine.ErrTimeout), errors.Is(c.Err, engine.ErrNoDone):
+	case errors.Is(c.Err, errBroken), errors.Is(c.Err, errClosed), errors.Is(c.Err, engine.ErrTimeout), errors.Is(c.Err, engine.ErrNoDone), errors.Is(c.Err, engine.ErrNoAnswer):
 		if p.tries == tries {
 			w.finish(p, "lost")
 			return
@@ -246,6 +272,14 @@ func (w *world) verdict() {
 		for _, r := range e.regions {
 			if r.live {
 				w.fail("%s: key %#x is live at the end", e.name, r.key)
+			}
+		}
+		if e.reserved != 0 {
+			w.fail("%s has not given back %d bytes of continued messages", e.name, e.reserved)
+		}
+		if e.account2.out.open {
+			if w.cutOff++; !e.gone {
+				w.fail("%s has not sent all parts of %#x", e.name, e.account2.out.xid)
 			}
 		}
 		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.rq) != s.PostedRecvs) {
