@@ -216,7 +216,8 @@ func (rs *responder) postAnswer(r *Request, buf *Buffer, n int) {
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
 	// RFC 8797 §4.1: with Replies only, and only a key of this very Call; else a plain Send (R261).
 	// Its Reads are over, and its Writes go before (R4).
-	if r.key != 0 && r.hdr.Kind != header.KindError {
+	// The terms may have changed since the Call came (R240).
+	if r.key != 0 && rs.terms.RemoteInvalidate && r.hdr.Kind != header.KindError {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
 		rs.stats.RemoteInvalidations++
 	}

@@ -83,6 +83,10 @@ type Config struct {
 	// terms may reach, as do those of Send.
 	Recv []Buffer
 
+	// ReceiveSize is the size in bytes with which Receives are posted first. If zero, it is that of
+	// their memory.
+	ReceiveSize int
+
 	// Send has the permanent send buffers, at least one. MaxBorrowed is the number of further ones
 	// that the engine may borrow while messages wait for one (Effects.WantBuffers).
 	Send        []Buffer

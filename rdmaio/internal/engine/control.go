@@ -53,6 +53,14 @@ func (ct *control) send() {
 // post posts a message, for which there is room.
 func (ct *control) post(o *outgoing) {
 	buf, n, err := ct.sends.message(&o.m, [][]byte{o.m.Payload})
+	other := o.m.Kind == header.KindOther
+	if other {
+		ct.eff.OthersSent++
+	}
+	if other && err != nil { // it was not too long when it was queued
+		ct.eff.Others = append(ct.eff.Others, Other{XID: o.m.XID, Type: o.m.Type, Answer: o.m.Answer, Unsent: err})
+		return
+	}
 	if err != nil {
 		ct.end(err)
 		return
@@ -88,6 +96,9 @@ func (ct *control) forget() { ct.learning, ct.data, ct.learnt = nil, nil, 0 }
 
 // sendOther queues a message of an extension.
 func (ct *control) sendOther(o *Other) {
+	if !ct.open {
+		return
+	}
 	if o.Err.Code != 0 {
 		ct.refuse(o.XID, o.Err)
 		return
@@ -99,8 +110,13 @@ func (ct *control) sendOther(o *Other) {
 
 // other passes on a message of an extension.
 func (ct *control) other(m *header.Message) {
-	o := Other{XID: m.XID, Type: m.Type, Flags: m.Flags, Answer: m.Answer, Payload: bytes.Clone(m.Payload)}
+	o := Other{XID: m.XID, Type: m.Type, Flags: m.Flags, Answer: m.Answer, Body: m.Body, Payload: bytes.Clone(m.Payload)}
 	ct.eff.Others = append(ct.eff.Others, o)
+}
+
+// otherError passes on an ERROR that is about none of our Calls.
+func (s *shared) otherError(m *header.Message) {
+	s.eff.Others = append(s.eff.Others, Other{XID: m.XID, Answer: true, Payload: bytes.Clone(m.Payload), Err: m.Err})
 }
 
 // refuse queues an ERROR about a message that is no Call in progress. An end that dialed sends none

@@ -34,8 +34,13 @@ type Effects struct {
 	// Others has the messages of extensions, and the errors that are about none of our Calls.
 	Others []Other
 
-	// Resized is set when all posted Receives have the size of the last EventReceiveSize.
-	Resized bool
+	// OthersSent is the number of messages of EventOther that were posted, or are in Others with
+	// Unsent.
+	OthersSent int
+
+	// Resized is the size of the last EventReceiveSize, once no smaller Receive is posted. It is 0
+	// in all other Steps.
+	Resized int
 
 	Return []*Buffer // borrowed, no longer needed
 
@@ -67,8 +72,13 @@ type Other struct {
 	Type    uint32 // header type; 0 with Err
 	Flags   uint32
 	Answer  bool         // the receiver has made the XID
-	Payload []byte       // all that follows the prefix
+	Body    any          // decoded, of a received message
+	Payload []byte       // all that follows the prefix, and Body in a received message
 	Err     header.Error // if its Code is not 0, the message is an ERROR
+
+	// Unsent is the reason why this message of EventOther, without its Payload, was not sent. If
+	// nil, the message was received.
+	Unsent error
 }
 
 // reset empties the effects. Most Steps have few of them, and the others need no work.
@@ -95,7 +105,7 @@ func (f *Effects) reset() {
 	if f.Props != nil {
 		f.Props = nil
 	}
-	f.Resized, f.Await, f.WantBuffers, f.Deadline = false, false, 0, 0
+	f.Resized, f.OthersSent, f.Await, f.WantBuffers, f.Deadline = 0, 0, false, 0, 0
 }
 
 // empty makes a slice empty, and keeps its memory.

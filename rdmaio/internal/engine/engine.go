@@ -31,6 +31,11 @@ func New(cfg Config) *Engine {
 		recvSGL: make([]verbs.SGE, len(cfg.Recv)),
 	}}
 	s := &e.shared
+	s.receives.posted = make([]int, len(cfg.Recv))
+	if s.receives.size = cfg.ReceiveSize; s.receives.size == 0 && len(cfg.Recv) > 0 {
+		s.receives.size = len(cfg.Recv[0].Bytes)
+	}
+	s.receives.agreed = s.receives.size
 	ours, theirs, forward := &s.stats.Flow, &s.stats.Reverse, protocol.Answer
 	if cfg.Role == Responder {
 		ours, theirs, forward = theirs, ours, protocol.Call
@@ -51,9 +56,7 @@ func New(cfg Config) *Engine {
 	e.joiner.shared = s
 	e.negotiation = negotiation{shared: s, control: &e.control, accounts: protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves}}
 	e.negotiation.start()
-	s.receives.posted = make([]int, len(cfg.Recv))
 	for i := range cfg.Recv {
-		s.receives.size = len(cfg.Recv[i].Bytes)
 		s.recvSGL[i] = cfg.Recv[i].sge(s.receives.size)
 	}
 	return e
@@ -146,6 +149,9 @@ func (e *Engine) event(ev *Event) {
 		e.resize(ev.Control.Size)
 	case EventSendSize:
 		e.negotiation.sendSize = ev.Control.Size
+		e.negotiation.setTerms()
+	case EventRestrict:
+		e.negotiation.restrict = ev.Control.Restrict
 		e.negotiation.setTerms()
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))

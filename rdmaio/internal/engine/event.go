@@ -42,13 +42,16 @@ const (
 	// error.
 	EventOther
 
-	// EventReceiveSize: Receives that are posted from now on have Control.Size bytes.
-	// Effects.Resized says when no others are posted.
+	// EventReceiveSize: Receives that are posted from now on have Control.Size bytes. The peer keeps
+	// to a smaller size already. Effects.Resized says when no smaller ones are posted.
 	EventReceiveSize
 
 	// EventSendSize: no message of this end may be longer than Control.Size bytes, whatever the
 	// properties say. If zero, the properties decide.
 	EventSendSize
+
+	// EventRestrict: Control.Restrict holds from now on, whatever the properties say.
+	EventRestrict
 
 	EventClose // this side closes the connection, with Err
 
@@ -73,7 +76,17 @@ type Event struct {
 
 // Control has the inputs of the rarer events.
 type Control struct {
-	Props []header.Property
-	Other Other
-	Size  int
+	Props    []header.Property
+	Other    Other
+	Size     int
+	Restrict Restrict
+}
+
+// Restrict holds less than what the terms allow.
+type Restrict struct {
+	// NoInvalidate stops this end from invalidating keys of Calls that it answers.
+	NoInvalidate bool
+	// Reverse is the most support for reverse Calls at the end that receives them. If nil, the
+	// terms decide.
+	Reverse *header.Reverse
 }

@@ -29,6 +29,7 @@ type negotiation struct {
 	accounts protocol.AccountConfig
 	base     header.Terms  // of EventTerms
 	sendSize int           // of EventSendSize
+	restrict Restrict      // of EventRestrict
 	heard    bool          // a message of the version has come
 	deadline time.Duration // of versionOffered; 0: none
 }
@@ -79,8 +80,16 @@ func (n *negotiation) setTerms() {
 	t := n.base
 	if n.version.Properties() != nil {
 		own := n.version.Terms(n.heard)
+		own.Advertised = own.Send
 		if n.sendSize > 0 {
 			own.Send = min(n.sendSize, n.cfg.sendSize())
+		}
+		own.Recv = min(own.Recv, n.receives.agreed)
+		if n.restrict.NoInvalidate && n.cfg.Role == Responder { // R240
+			own.RemoteInvalidate = false
+		}
+		if r := n.restrict.Reverse; r != nil { // R241
+			own.Reverse = max(own.Reverse, *r)
 		}
 		own.Reads, own.NoReadChunks, own.ReadsUnknown = t.Reads, t.NoReadChunks, t.ReadsUnknown
 		t = own

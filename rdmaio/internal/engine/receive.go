@@ -90,6 +90,9 @@ func (e *Engine) received(wc *verbs.WC) {
 	case purpose == protocol.Other:
 		e.control.other(&r.hdr)
 	default: // R281, R325; T117
+		if purpose == protocol.Answer && f == nil && r.hdr.Kind == header.KindError {
+			e.otherError(&r.hdr)
+		}
 		e.stats.DroppedMessages++
 	}
 	e.postRecv(i)

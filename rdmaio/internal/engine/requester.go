@@ -171,7 +171,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 		return nil
 	}
 	if !known && m.Kind == header.KindError && f == nil {
-		rq.eff.Others = append(rq.eff.Others, Other{XID: m.XID, Answer: true, Err: m.Err})
+		rq.otherError(m)
 	}
 	if !known { // R122, R291; T62, T63, T73
 		rq.stats.DroppedMessages++

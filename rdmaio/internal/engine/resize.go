@@ -5,16 +5,22 @@ package engine
 type receives struct {
 	size    int   // of Receives to be posted
 	posted  []int // size of each that is posted, or 0
-	pending bool  // Effects.Resized is due when none of another size is posted
+	agreed  int   // no posted Receive is smaller, and the peer keeps to it
+	pending bool  // Effects.Resized is due when no smaller one is posted
 }
 
 // resize changes the size of Receives, within the memory that they have.
 func (e *Engine) resize(size int) {
-	e.receives.size = max(min(size, len(e.cfg.Recv[0].Bytes)), 1)
+	r := &e.receives
+	r.size = max(min(size, len(e.cfg.Recv[0].Bytes)), 1)
 	for i := range e.recvSGL {
-		e.recvSGL[i].Length = e.receives.size
+		e.recvSGL[i].Length = r.size
 	}
-	e.receives.pending = true
+	r.pending = true
+	if r.size < r.agreed { // R238: it was cut on request of the peer
+		r.agreed = r.size
+		e.negotiation.setTerms()
+	}
 }
 
 // resized reports a change of size that is complete.
@@ -24,9 +30,13 @@ func (e *Engine) resized() {
 		return
 	}
 	for _, n := range r.posted {
-		if n != 0 && n != r.size {
+		if n != 0 && n < r.size {
 			return
 		}
 	}
-	r.pending, e.eff.Resized = false, true
+	r.pending, e.eff.Resized = false, r.size
+	if r.size != r.agreed {
+		r.agreed = r.size
+		e.negotiation.setTerms()
+	}
 }

@@ -162,8 +162,11 @@ type Message struct {
 	Pad   Pad
 	Props []Property
 
-	// Type is the header type of a KindOther message. Its body and what follows it is in Payload.
+	// Type is the header type of a KindOther message. In a message to be encoded, its body and what
+	// follows it is in Payload. In a decoded one, Body is the body, in memory of its own, and
+	// Payload what follows it.
 	Type uint32
+	Body any
 
 	// Answer is the RESPONSE flag of version 2: the receiver of the message has made the XID.
 	Answer bool
@@ -175,8 +178,9 @@ type Message struct {
 	// InvalidateKey is the key that the Reply to a Call may invalidate, or 0 (rdma_inv_handle).
 	InvalidateKey uint32
 
-	// Payload has the bytes after the lists of a KindMsg or KindPadded message. It is a slice of
-	// the buffer that was decoded.
+	// Payload has the bytes after the lists of a KindMsg or KindPadded message, and those after the
+	// code of a KindError message whose code the version does not have. It is a slice of the buffer
+	// that was decoded.
 	Payload []byte
 }
 
@@ -188,6 +192,6 @@ func (m *Message) Reset() {
 		m.Props = m.Props[:0]
 	}
 	m.XID, m.Vers, m.Credit, m.Kind, m.Type, m.Flags, m.InvalidateKey = 0, 0, 0, 0, 0, 0, 0
-	m.Answer, m.More = false, false
+	m.Answer, m.More, m.Body = false, false, nil
 	m.Err, m.Pad, m.Payload = Error{}, Pad{}, nil
 }

@@ -10,6 +10,9 @@ const LeastInline = 1024
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
 
+	// Advertised is what Send would be if no extension had changed it (version 2).
+	Advertised int
+
 	// RemoteInvalidate allows a responder to invalidate one key of a Call by its Reply. With
 	// CallNamesKey the Call names this key, otherwise it is any of them.
 	RemoteInvalidate, CallNamesKey bool

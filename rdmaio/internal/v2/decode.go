@@ -125,7 +125,9 @@ func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 		}
 		return trailing(v.dec.Rest()) // T32
 	case header.KindError:
-		m.Err = v.error(b, first)
+		if m.Err = v.error(b, first); m.Err.Code > header.ErrSystem {
+			m.Payload = v.dec.Rest()
+		}
 	case header.KindProps: // §6.4.4; R213
 		if err := v.props.DecodeXDR(v.dec); err != nil {
 			return notXDR(b, err)
@@ -136,6 +138,13 @@ func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 		return trailing(v.dec.Rest())
 	case header.KindOther:
 		m.Payload = v.dec.Rest()
+		if v.cfg.Body == nil {
+			break
+		}
+		var err error
+		if m.Body, m.Payload, err = v.cfg.Body(m.Type, m.Payload); err != nil {
+			return notXDR(b, err)
+		}
 	}
 	return nil
 }

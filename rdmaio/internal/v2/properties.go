@@ -3,6 +3,7 @@ package v2
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -93,8 +94,12 @@ func (p *Properties) field(id uint32) *uint32 {
 // an ERR_VERS of version 1 (A1).
 func (v *Version) Properties() []header.Property {
 	if v.set == nil {
+		own := v.cfg.Own
+		if v.cfg.Posted != 0 {
+			own.ReceiveSize = v.cfg.Posted
+		}
 		for id := uint32(rpcrdma2.PropIDMaxSendSize); id <= rpcrdma2.PropIDReverseSupport; id++ {
-			v.set = append(v.set, header.Property{ID: id, Data: binary.BigEndian.AppendUint32(nil, *v.cfg.Own.field(id))})
+			v.set = append(v.set, header.Property{ID: id, Data: binary.BigEndian.AppendUint32(nil, *own.field(id))})
 		}
 	}
 	return v.set
@@ -142,7 +147,7 @@ func reverse(level uint32) header.Reverse {
 // sets are judged but not applied, whether or not they differ (§6.4.4; R224, T105). Only host
 // authentication is taken from every set, as it may need several rounds (A13, R219).
 //
-// It returns FaultTwice if the set has a property of the draft twice (A14, R228), and FaultProperty
+// It returns FaultTwice if the set has a known property twice (A14, R228), and FaultProperty
 // if a value is not of the type of its property, or is a level of reverse support that the draft
 // does not have. Unknown properties are skipped (R222), and properties may be in any order (R223).
 // Numbers of no use are replaced (R229): sizes of messages below 4096 count as 4096, a segment size
@@ -150,7 +155,8 @@ func reverse(level uint32) header.Reverse {
 func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault) {
 	var out protocol.Learned
 	peer := DefaultProperties()
-	seen := 0 // bit i: property i was in the set
+	seen := 0          // bit i: property i was in the set
+	var extra []uint32 // properties of extensions in the set, each once
 	for i := range set {
 		p := &set[i]
 		if p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID <= rpcrdma2.PropIDHostAuth {
@@ -166,14 +172,21 @@ func (v *Version) Learn(set []header.Property) (protocol.Learned, *header.Fault)
 				return protocol.Learned{}, f
 			}
 			out.Auth, out.HasAuth = auth, true
-		case len(p.Data) == 0: // R221: the default
 		case to == nil:
 			if v.cfg.KnownProperty == nil {
 				continue
 			}
-			if err := v.cfg.KnownProperty(p.ID, p.Data); err != nil {
+			known, err := v.cfg.KnownProperty(p.ID, p.Data)
+			if err != nil {
 				return protocol.Learned{}, invalid(p, uint64(len(p.Data)), err)
 			}
+			if known && slices.Contains(extra, p.ID) {
+				return protocol.Learned{}, &header.Fault{Code: header.FaultTwice, Found: uint64(p.ID), Want: 2}
+			}
+			if known {
+				extra = append(extra, p.ID)
+			}
+		case len(p.Data) == 0: // R221: the default
 		case len(p.Data) != 4:
 			return protocol.Learned{}, invalid(p, 4, nil)
 		default:

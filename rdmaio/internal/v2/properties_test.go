@@ -103,11 +103,11 @@ func TestTerms(t *testing.T) {
 
 // The terms after a set of the peer: R214 to R218, R221 to R224, R229, T102, T104.
 func TestLearn(t *testing.T) {
-	known := func(id uint32, data []byte) error {
-		if id == 77 && string(data) != "good" {
-			return errors.New("not good")
+	known := func(id uint32, data []byte) (bool, error) {
+		if id == 77 && len(data) > 0 && string(data) != "good" {
+			return true, errors.New("not good")
 		}
-		return nil
+		return id == 77, nil
 	}
 	for _, c := range []struct {
 		name string
@@ -129,6 +129,7 @@ func TestLearn(t *testing.T) {
 			prop(t, 0, "01"), prop(t, 99, "00"), prop(t, 2, "00001800"), prop(t, 99, ""), prop(t, 0xffffffff, "00000001"),
 		}, func(w *header.Terms) { w.Send = 6144 }},
 		{"a property of an extension", []header.Property{{ID: 77, Data: []byte("good")}}, func(*header.Terms) {}},
+		{"the default of a property of an extension", []header.Property{{ID: 77}}, func(*header.Terms) {}},
 		{"T104: sizes of 0", []header.Property{prop(t, 1, "00000000"), prop(t, 2, "00000000")}, func(*header.Terms) {}},
 		{"T104: sizes of 1", []header.Property{prop(t, 1, "00000001"), prop(t, 2, "00000001")}, func(*header.Terms) {}},
 		{"T104: sizes of 4095", []header.Property{prop(t, 1, "00000fff"), prop(t, 2, "00000fff")}, func(*header.Terms) {}},
@@ -203,11 +204,11 @@ func TestLearnRefuses(t *testing.T) {
 		{"T106: 1 GiB of host authentication", prop(t, 6, "40000000 01020304"), header.FaultProperty, 8, 0x40000004},
 		{"a property of an extension", prop(t, 77, "01"), header.FaultProperty, 1, 1},
 	} {
-		v := v2.New(v2.Config{Own: own, Invalidate: true, KnownProperty: func(id uint32, _ []byte) error {
-			if id == 77 {
-				return bad
+		v := v2.New(v2.Config{Own: own, Invalidate: true, KnownProperty: func(id uint32, data []byte) (bool, error) {
+			if id == 77 && len(data) > 0 {
+				return true, bad
 			}
-			return nil
+			return id == 77, nil
 		}})
 		_, f := v.Learn([]header.Property{prop(t, 1, "00002000"), c.p, prop(t, 2, "00002000")})
 		if f == nil || f.Code != c.code || f.Found != c.found || f.Want != c.want {
@@ -226,6 +227,15 @@ func TestLearnRefuses(t *testing.T) {
 		if got, f := v.Learn([]header.Property{prop(t, 2, "00002000")}); f != nil || v.Terms(true).Send != 8192 {
 			t.Errorf("%s: a good set after it: %+v, %v", c.name, got, f)
 		}
+	}
+}
+
+// R228: a property of an extension is in a set once, too.
+func TestExtensionPropertyTwice(t *testing.T) {
+	v := v2.New(v2.Config{KnownProperty: func(id uint32, _ []byte) (bool, error) { return id == 77, nil }})
+	_, f := v.Learn([]header.Property{prop(t, 77, "01"), prop(t, 78, "01"), prop(t, 78, "01"), prop(t, 77, "")})
+	if f == nil || f.Code != header.FaultTwice || f.Found != 77 {
+		t.Errorf("fault %+v, want property 77 twice", f)
 	}
 }
 

@@ -24,6 +24,10 @@ type Config struct {
 	// Own are the properties of this end.
 	Own Properties
 
+	// Posted is the size in bytes of the Receives that are posted first, which this end advertises
+	// in place of Own.ReceiveSize. If zero, it is the same.
+	Posted uint32
+
 	// Invalidate allows remote invalidation: this end names keys in its Calls, or uses those that
 	// the Calls of its peer name.
 	Invalidate bool
@@ -33,11 +37,14 @@ type Config struct {
 	// types of the draft.
 	Types func(htype uint32) (flags uint32, ok bool)
 
-	// KnownProperty returns an error if the value of a property of an extension is invalid. It must
-	// return nil for properties that are not known (R222). If nil, there are no such properties. It
-	// is called neither for the properties of the draft nor for data of zero length, which stand
-	// for the default value (§5.1).
-	KnownProperty func(id uint32, data []byte) error
+	// Body decodes the body of a message of such a header type, which begins at the start of b. It
+	// returns the bytes after it. If nil, bodies are not decoded.
+	Body func(htype uint32, b []byte) (body any, rest []byte, err error)
+
+	// KnownProperty reports whether a property belongs to an extension (R222), and returns an error
+	// if its value is invalid. If nil, there are no such properties. It is not called for the
+	// properties of the draft. Data of zero length stand for the default value (§5.1).
+	KnownProperty func(id uint32, data []byte) (known bool, err error)
 }
 
 // Version is version 2 on one connection. It allocates nothing for a header that is no larger than
