@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -62,7 +63,8 @@ type Conn struct {
 	xids  xids
 	ready atomic.Bool // this side may make Calls
 
-	noReads, peerNoReads atomic.Bool // this side, and the peer, can make no RDMA Reads
+	noReads, peerNoReads atomic.Bool  // this side, and the peer, can make no RDMA Reads
+	advertised           header.Terms // of version 1; only connection setup uses them
 
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once

@@ -97,7 +97,12 @@ func (c *Conn) possible(t header.Terms) header.Terms {
 func (c *Conn) connected(info *verbs.ConnInfo) {
 	c.noReads.Store(info.InitiatorDepth == 0)
 	c.peerNoReads.Store(info.ResponderResources == 0)
-	t := c.possible(c.agreed.Load().Terms)
+	a := c.agreed.Load()
+	t := a.Terms
+	if a.version.Properties() != nil { // EventTerms are of version 1
+		t = c.advertised
+	}
+	t = c.possible(t)
 	t.ReadsUnknown = false
 	c.applyTerms(t)
 }
@@ -109,6 +114,7 @@ func (c *Conn) negotiate(private []byte) {
 	peer, advertised := v1.FindPrivate(private)
 	t := v1.Agree(c.set.private, peer)
 	t.ReadsUnknown = true
+	c.advertised = t
 	c.applyTerms(t)
 	c.set.Logger.Debug("rdmaio: terms", "queue_pair", c.qp.Num(), "peer_advertised", advertised,
 		"send", t.Send, "receive", t.Recv, "remote_invalidate", t.RemoteInvalidate)

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// message returns an RPC message of n bytes.
+// rpcOf returns an RPC message of n bytes.
 func rpcOf(xid, typ uint32, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -105,6 +105,22 @@ func TestVersionPairs(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A client that falls back to version 1 has the terms of RFC 8797 with its server, as one that
+// begins with version 1 has: the sizes, and remote invalidation only if both sides want it.
+func TestVersionFallbackTerms(t *testing.T) {
+	for _, tcp := range []bool{false, true} {
+		for _, wants := range []int{0, 1} {
+			server := &rdmaio.Config{InlineRecv: 8192, InlineSend: 2048, RemoteInvalidate: wants}
+			client := &rdmaio.Config{InlineRecv: 16384, InlineSend: 16384, RemoteInvalidate: 1}
+			want := version2Pair(t, tcp, server, client).Terms()
+			client.Versions = []int{2, 1}
+			if got := version2Pair(t, tcp, server, client).Terms(); got != want || got.InlineSend != 8192 || got.InlineRecv != 2048 {
+				t.Errorf("after version 2 was refused: %+v, without it %+v", got, want)
+			}
 		}
 	}
 }
