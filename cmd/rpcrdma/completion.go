@@ -28,13 +28,16 @@ func (c *completionCmd) run(env environment, app *kong.Application) error {
 // operands, which the parser does not know.
 func completionCommands(app *kong.Application) []completion.Command {
 	commands := completion.Commands(app, helpMain)
-	topics := []string{"json", "exit-codes"}
+	topics := []string{"errors", "exit-codes", "json"}
 	for i := range commands {
 		c := &commands[i]
 		topics = append(topics, c.Name)
 		for j := range c.Flags {
-			if f := &c.Flags[j]; f.Long == "trace" || f.Long == "pcap" {
+			switch f := &c.Flags[j]; f.Long {
+			case "trace", "pcap":
 				f.Kind = completion.File
+			case "versions":
+				f.Kind, f.Values = completion.OneOf, []string{"1", "2", "2,1", "1,2"}
 			}
 		}
 		switch c.Name {

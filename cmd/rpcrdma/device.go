@@ -25,9 +25,10 @@ var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
 // deviceFlags are the flags that ping, perf and serve share.
 type deviceFlags struct {
-	Provider string `default:"rdmatcp" enum:"rdmatcp,mem"`
-	Inline   size   `default:"4096"`
-	Credits  int    `default:"32"`
+	Provider string   `default:"rdmatcp" enum:"rdmatcp,mem"`
+	Versions versions `default:"1"`
+	Inline   size     `default:"4096"`
+	Credits  int      `default:"32"`
 	Trace    string
 	Pcap     string
 	Limit    size `default:"1024m"`
@@ -46,8 +47,23 @@ func (f *deviceFlags) check() error {
 
 // config returns the configuration of a connection. It has NonBlocking because the handlers of
 // newService never wait.
-func (f *deviceFlags) config() *rdmaio.Config {
-	return &rdmaio.Config{Credits: f.Credits, InlineSend: int(f.Inline), InlineRecv: int(f.Inline), MaxReadBytes: 1 << 27, NonBlocking: true}
+func (f *fabric) config() *rdmaio.Config {
+	cfg := &rdmaio.Config{
+		Versions: f.flags.Versions, Credits: f.flags.Credits,
+		InlineSend: int(f.flags.Inline), InlineRecv: int(f.flags.Inline), MaxReadBytes: 1 << 27, NonBlocking: true,
+	}
+	if f.ladder != nil {
+		cfg.Events = f.ladder.event
+	}
+	return cfg
+}
+
+// dialConfig returns the configuration of a connection that is dialed. A server has half of the
+// time to answer an offer of version 2, so that the connection does not time out first.
+func (f *fabric) dialConfig(wait time.Duration) *rdmaio.Config {
+	cfg := f.config()
+	cfg.OfferTimeout = max(wait/2, 1)
+	return cfg
 }
 
 // fabric opens devices, and traces them as -trace and -pcap require.
@@ -56,6 +72,7 @@ type fabric struct {
 	log     *slog.Logger // of the devices; nil: none
 	net     *mem.Network
 	tracer  *trace.Tracer
+	ladder  *ladder // nil without -trace
 	devices []verbs.Device
 	files   []*file
 	capture *trace.Capture
@@ -74,7 +91,8 @@ func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
 			return nil, &failure{code: exitFailed, stage: "trace", err: err}
 		}
 		f.files = append(f.files, out)
-		cfg.Sink, cfg.Head = newLadder(out).add, ladderHead
+		f.ladder = newLadder(out)
+		cfg.Sink, cfg.Head = f.ladder.add, ladderHead
 	}
 	if flags.Pcap != "" {
 		out, err := newFile(flags.Pcap, flags.Limit, env)

@@ -19,17 +19,20 @@ func help(topic string) (text string, ok bool) {
 		return "Usage: rpcrdma version\n\nPrint the version of rpcrdma.\n", true
 	case "json":
 		return helpJSON, true
+	case "errors":
+		return helpErrors(), true
 	case "exit-codes":
 		return helpExit[1:], true
 	}
 	return "", false
 }
 
-const helpMain = `rpcrdma tests and measures RPC over RDMA (RFC 8166). It needs no RDMA hardware.
+const helpMain = `rpcrdma tests and measures RPC over RDMA, version 1 (RFC 8166) and version 2
+(draft-ietf-nfsv4-rpcrdma-version-two-00). It needs no RDMA hardware.
 
 Examples:
   rpcrdma serve                  start a test server on port 20049
-  rpcrdma ping localhost         check that it answers, and print the negotiated sizes
+  rpcrdma ping localhost         check that it answers, and print what was negotiated
   rpcrdma perf localhost         measure the latency of small calls
   rpcrdma perf -size 1m -depth 8 localhost
                                  measure throughput
@@ -41,7 +44,7 @@ Commands:
   completion  print a completion script for a shell
   version     print the version of rpcrdma
 
-More help: rpcrdma help COMMAND, rpcrdma help json, rpcrdma help exit-codes
+More help: rpcrdma help COMMAND, rpcrdma help errors, rpcrdma help exit-codes, rpcrdma help json
 `
 
 const helpPing = `Connect to a server and repeat a null call: procedure 0, which every program has.
@@ -52,8 +55,10 @@ Examples:
   rpcrdma ping -c 3 localhost
   rpcrdma ping -prog 100003 -vers 4 storage.example.net:20049
   rpcrdma ping -json -c 1 localhost
+  rpcrdma ping -versions 2,1 -v localhost        version 2, or 1 if the server does not have 2
 
-An error names the stage that failed: name (resolving HOST), connection, or call.
+ping first prints the version of RPC-over-RDMA and the sizes that the two ends agreed on. An error
+names the stage that failed: name (resolving HOST), connection, or call: rpcrdma help errors.
 
 Flags:
   -c N           stop after N calls; default 0: run until interrupted
@@ -61,6 +66,7 @@ Flags:
   -W DURATION    time limit for the connection and for each reply; default 5s
   -prog N        program number; default 100003, NFS
   -vers N        program version; default 3
+  -v             print all terms that were negotiated
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json
 `
@@ -76,6 +82,7 @@ Examples:
   rpcrdma perf -depth 32 localhost               rate of small calls
   rpcrdma perf -size 64k -depth 16 localhost     throughput to the server, by RDMA Read
   rpcrdma perf -R -size 1m -depth 8 localhost    throughput from the server, by RDMA Write
+  rpcrdma perf -versions 2 -size 8k              version 2, to compare with -versions 1
 
 The warm-up, a tenth of -t but at most 1 s, is not counted. Times are measured by the caller,
 from before the call until its result is decoded. Quantiles are accurate to 1 %.
@@ -105,6 +112,7 @@ Examples:
   rpcrdma serve 20050                port 20050 on all addresses
   rpcrdma serve localhost:0          any free port; the ready line has its number
   rpcrdma serve -trace ladder.txt localhost:20050
+  rpcrdma serve -versions 1,2        each client has the version that it begins with
 
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
 It answers procedure 0 of every program and version, so that ping works with any -prog.
@@ -127,18 +135,21 @@ Examples:
 const helpJSON = `With -json, ping, perf and serve print JSON objects to standard output, one per line. Each object
 has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
 
-  ping   start     address provider program version connect_ns inline_send_bytes inline_recv_bytes
-                   remote_invalidate
+  ping   start     address provider program version connect_ns, and the terms. version is that of
+                   the program
          reply     seq time_ns credits
          end       sent received min_ns mean_ns max_ns mdev_ns p99_ns
-  perf   start     address provider size_bytes depth connections direction inline_send_bytes
-                   inline_recv_bytes
+  perf   start     address provider size_bytes depth connections direction, and the terms
          interval  from_ns to_ns, and the figures of this interval
          end       took_ns cpu_per_call_ns, and the figures of the whole measurement; with
                    -histogram also histogram, a list of up_to_ns count. Missing if no call
                    was measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
+  both   terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments
+                   reads read_chunks remote_invalidate. segment_max_bytes and max_segments are 0 in
+                   version 1, which has no such limits; reads is the number of RDMA Reads at a time,
+                   0 if there is no limit, or less than 0 if there are none
   serve  ready     address provider
   all    error     stage message help code; code is the exit code: rpcrdma help exit-codes
 `
@@ -146,10 +157,16 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
 const helpDevice = `
 Flags of ping, perf and serve:
   -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: in this process only
-  -inline BYTES    inline threshold in each direction, header included; default 4096
+  -versions LIST   versions of RPC-over-RDMA, the preferred one first: 1, 2, or 2,1; default 1. The
+                   client offers the first, and takes the other if the server refuses it. A server
+                   takes the version of the client's first message, and the order has no effect. A
+                   server has half of -W to answer an offer of version 2
+  -inline BYTES    inline threshold in each direction, header included; default 4096. With version 2
+                   in -versions it is at least 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
-  -trace FILE      write a line for each step, with decoded headers; - is standard error. Steps are
-                   numbered; posted Receives and notifications are counted, but not written
+  -trace FILE      write a line for each step, with decoded headers, and what was negotiated; - is
+                   standard error. Steps are numbered; posted Receives and notifications are
+                   counted, but not written
   -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
 `
@@ -159,7 +176,7 @@ Exit codes:
   0    success; for ping: all calls were answered
   1    failure: no connection, an interrupt before there was a result, or an error of this command
   2    usage error
-  4    the peer answered with an error
+  4    the peer answered with an error, or has no version in common
   5    timeout: the peer did not answer
 `
 

@@ -28,6 +28,7 @@ func helpPage() string {
 		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
 	}
 	fmt.Fprintf(&b, "\n## Common flags, and exit codes\n\n```%s%s```\n", helpDevice, helpExit)
+	fmt.Fprintf(&b, "\n## Errors\n\n```\n%s```\n", helpErrors())
 	fmt.Fprintf(&b, "\n## JSON lines\n\n```\n%s```\n\n## completion\n\n```\n%s```\n", helpJSON, helpCompletion)
 	return b.String()
 }

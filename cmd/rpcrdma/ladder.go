@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
+	"sync"
 
-	"github.com/rpcrdma/rpcrdma/gen/rpcrdma1"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // ladderHead is the number of bytes of each message that the ladder decodes. Most headers are
@@ -18,10 +16,25 @@ const ladderHead = 2048
 
 // ladder writes a line for each event of a trace. Lines of messages begin with an arrow, and the
 // decoded header follows. Events that explain nothing are left out: posted and flushed Receives,
-// arming and notification.
-type ladder struct{ w io.Writer }
+// arming and notification. What the ends of a connection agreed on has a line of its own.
+type ladder struct {
+	w     io.Writer
+	parts map[flow]*parts // the continued messages that have begun; only add uses it
 
-func newLadder(w io.Writer) *ladder { return &ladder{w: w} }
+	mu    sync.Mutex
+	named map[*rdmaio.Conn]bool // accepted connections whose terms were written
+}
+
+// flow is one direction of a queue pair.
+type flow struct {
+	device string
+	qp     uint32
+	sent   bool
+}
+
+func newLadder(w io.Writer) *ladder {
+	return &ladder{w: w, parts: map[flow]*parts{}, named: map[*rdmaio.Conn]bool{}}
+}
 
 // add writes an event. It is the sink of the trace.
 func (l *ladder) add(e trace.Event) {
@@ -29,6 +42,9 @@ func (l *ladder) add(e trace.Event) {
 	case e.Kind == trace.PostRecv, e.Kind == trace.Arm, e.Kind == trace.Notify,
 		e.Kind == trace.Complete && e.Status == verbs.StatusFlushed:
 		return
+	case e.Kind == trace.CloseQP:
+		delete(l.parts, flow{e.Device, e.QP, false})
+		delete(l.parts, flow{e.Device, e.QP, true})
 	}
 	head := []byte(e.Head)
 	e.Head = ""
@@ -46,72 +62,51 @@ func (l *ladder) add(e trace.Event) {
 	}
 	line := arrow + " " + e.String()
 	if len(head) > 0 {
-		line += "\n        " + describe(head)
+		line += "\n        " + describe(head, e.Length, l.partsOf(&e))
 	}
 	fmt.Fprintln(l.w, line) // file.close returns the error
 }
 
-// describe returns a message of RPC-over-RDMA version 1 as a line of text.
-func describe(b []byte) string {
-	var m rpcrdma1.Message
-	d := xdr.NewDecoder(b, &xdr.DecoderOptions{Alias: true})
-	if err := m.DecodeXDR(d); err != nil {
-		return fmt.Sprintf("not decoded: %v", err)
+// partsOf returns the continued message that a message may be part of. A request that the provider
+// refused was counted when it was posted.
+func (l *ladder) partsOf(e *trace.Event) *parts {
+	if e.Kind == trace.RefuseSend {
+		return new(parts)
 	}
-	var s strings.Builder
-	fmt.Fprintf(&s, "xid 0x%08x version %d credits %d %v", m.XID, m.Vers, m.Credit, m.Body.Proc)
-	switch m.Body.Proc {
-	case rpcrdma1.ProcMsg:
-		h := &m.Body.Msg
-		lists(&s, h.Reads, h.Writes, h.Reply)
-		content(&s, d)
-	case rpcrdma1.ProcNomsg:
-		h := &m.Body.Nomsg
-		lists(&s, h.Reads, h.Writes, h.Reply)
-	case rpcrdma1.ProcError:
-		fmt.Fprintf(&s, " %v", m.Body.Error.Err)
-		if m.Body.Error.Err == rpcrdma1.ErrVers {
-			fmt.Fprintf(&s, ", versions %d to %d", m.Body.Error.Vrange.VersLow, m.Body.Error.Vrange.VersHigh)
-		}
+	f := flow{e.Device, e.QP, e.Kind == trace.PostSend}
+	if l.parts[f] == nil {
+		l.parts[f] = new(parts)
 	}
-	return s.String()
+	return l.parts[f]
 }
 
-// lists appends the chunk lists.
-func lists(s *strings.Builder, reads []rpcrdma1.ReadChunk, writes []rpcrdma1.WriteChunk, reply xdr.Optional[rpcrdma1.WriteChunk]) {
-	for _, r := range reads {
-		fmt.Fprintf(s, ", read at %d: %d bytes key 0x%08x", r.Position, r.Target.Length, r.Target.Handle)
-	}
-	segments := func(what string, c *rpcrdma1.WriteChunk) {
-		fmt.Fprintf(s, ", %s", what)
-		for _, t := range c.Target {
-			fmt.Fprintf(s, " %d bytes key 0x%08x", t.Length, t.Handle)
+// event writes what the ends of a connection agreed on. An accepted connection has its version when
+// its first Call comes. It is the Config.Events of a traced connection.
+func (l *ladder) event(e rdmaio.Event) {
+	var conn *rdmaio.Conn
+	switch e := e.(type) {
+	case *rdmaio.ConnUp:
+		if e.Accepted {
+			return
 		}
-	}
-	for i := range writes {
-		segments("write", &writes[i])
-	}
-	if reply.Present {
-		segments("reply", &reply.Value)
-	}
-}
-
-// content appends the kind of the RPC message.
-func content(s *strings.Builder, d *xdr.Decoder) {
-	var m oncrpc.Message
-	if m.DecodeXDR(d) != nil {
-		s.WriteString("; not a whole RPC message")
+		conn = e.Conn
+	case *rdmaio.ServeStart:
+		l.mu.Lock()
+		known := l.named[e.Conn]
+		l.named[e.Conn] = true
+		l.mu.Unlock()
+		if known {
+			return
+		}
+		conn = e.Conn
+	case *rdmaio.ConnDown:
+		l.mu.Lock()
+		delete(l.named, e.Conn)
+		l.mu.Unlock()
+		return
+	default:
 		return
 	}
-	switch m.Body.Type {
-	case oncrpc.Call:
-		c := &m.Body.Call
-		fmt.Fprintf(s, "; CALL of program %d version %d procedure %d", c.Prog, c.Vers, c.Proc)
-	case oncrpc.Reply:
-		what := "success"
-		if err := oncrpc.CheckReply(&m, m.XID); err != nil {
-			what = err.Error()
-		}
-		fmt.Fprintf(s, "; REPLY: %s", what)
-	}
+	t := conn.Terms()
+	fmt.Fprintf(l.w, "        agreed with %s: %s\n", conn.RemoteAddr(), terms(&t))
 }

@@ -79,7 +79,7 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 	}
 	for range c.Parallel {
 		limit, cancel := context.WithTimeout(ctx, c.Wait)
-		conn, at, err := dial(limit, dev, m.addr, c.config())
+		conn, at, err := dial(limit, dev, m.addr, f.dialConfig(c.Wait))
 		cancel()
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) 
 	if c.Provider != "mem" {
 		addr = "127.0.0.1:0"
 	}
-	s, err := rdmaio.Listen(ctx, dev, addr, newService(), c.config())
+	s, err := rdmaio.Listen(ctx, dev, addr, newService(), f.config())
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "listen", err: err}
 	}

@@ -19,6 +19,7 @@ type pingCmd struct {
 	Wait     time.Duration `short:"W" default:"5s"`
 	Program  uint32        `name:"prog" default:"100003"`
 	Version  uint32        `name:"vers" default:"3"`
+	Verbose  bool          `short:"v"`
 	Quiet    bool          `short:"q"`
 	JSON     bool          `name:"json"`
 	deviceFlags
@@ -67,7 +68,7 @@ type pinger struct {
 	times hist.Histogram
 }
 
-// connect opens a device, connects, and prints the negotiated sizes.
+// connect opens a device, connects, and prints what was negotiated.
 func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
@@ -76,20 +77,24 @@ func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 		return nil, err
 	}
 	start := time.Now()
-	conn, ip, err := dial(ctx, dev, p.addr, p.config())
+	conn, ip, err := dial(ctx, dev, p.addr, f.dialConfig(p.Wait))
 	if err != nil {
 		return nil, err
 	}
-	s, took := conn.Stats(), time.Since(start)
+	t, took := conn.Terms(), time.Since(start)
 	if p.JSON {
-		p.json("start", map[string]any{
+		fields := map[string]any{
 			"address": ip, "provider": p.Provider, "program": p.Program, "version": p.Version, "connect_ns": took,
-			"inline_send_bytes": s.InlineSend, "inline_recv_bytes": s.InlineRecv, "remote_invalidate": s.RemoteInvalidate,
-		})
+		}
+		termsJSON(fields, &t)
+		p.json("start", fields)
 	} else if !p.Quiet {
 		fmt.Fprintf(p.env.stdout, "PING %s (%s) over %s, connected in %v: procedure 0 of program %d version %d\n",
 			p.Host, ip, p.Provider, took.Round(time.Microsecond), p.Program, p.Version)
-		fmt.Fprintf(p.env.stdout, "inline thresholds: %d bytes to the server, %d bytes from it\n", s.InlineSend, s.InlineRecv)
+		fmt.Fprintf(p.env.stdout, "RPC-over-RDMA version %d, inline thresholds: %d bytes to the server, %d bytes from it\n", t.Version, t.InlineSend, t.InlineRecv)
+		if p.Verbose {
+			fmt.Fprintf(p.env.stdout, "terms: %s\n", terms(&t))
+		}
 	}
 	p.addr = ip
 	return conn, nil

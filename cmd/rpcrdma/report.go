@@ -27,14 +27,16 @@ func newReport(m *measurement) *results {
 	case m.Reverse:
 		kind = "from"
 	}
-	s := m.conns[0].Stats()
+	t := m.conns[0].Terms()
 	if m.JSON {
-		printJSON(m.env, "start", map[string]any{
+		fields := map[string]any{
 			"address": m.addr, "provider": m.Provider, "size_bytes": int(m.Size), "depth": m.Depth, "connections": m.Parallel, "direction": kind,
-			"inline_send_bytes": s.InlineSend, "inline_recv_bytes": s.InlineRecv,
-		})
+		}
+		termsJSON(fields, &t)
+		printJSON(m.env, "start", fields)
 	} else if !m.Quiet {
-		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s: %d at a time on %s\n", m.Size, kind, m.addr, m.Provider, m.Depth, count(m.Parallel, "connection", "connections"))
+		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s, RPC-over-RDMA version %d: %d at a time on %s\n",
+			m.Size, kind, m.addr, m.Provider, t.Version, m.Depth, count(m.Parallel, "connection", "connections"))
 	}
 	return &results{m: m}
 }

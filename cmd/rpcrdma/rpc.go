@@ -34,6 +34,10 @@ func explain(stage, addr string, err error) *failure {
 		f.help = "start the server, or check the port: RPC over RDMA does not use the port of TCP; for NFS it is " + defaultPort
 	case errors.As(err, &rejected):
 		f.code, f.help = exitPeer, "read the server's log: it lacks resources for the connection, or refuses this client"
+	case errors.Is(err, rdmaio.ErrNoVersion):
+		f.code, f.help = exitPeer, adviceVers
+	case errors.Is(err, rdmaio.ErrNoAnswer):
+		f.code, f.help = exitSilent, adviceAnswer
 	case errors.Is(err, context.DeadlineExceeded):
 		f.code = exitSilent
 		f.err = fmt.Errorf("no answer in time: %w", err)
@@ -42,10 +46,8 @@ func explain(stage, addr string, err error) *failure {
 			break
 		}
 		f.help = "a longer -W; check that no firewall drops the packets, and that the server speaks this provider's protocol"
-	case errors.As(err, &peer) && peer.Code == rdmaio.PeerErrVers:
-		f.code, f.help = exitPeer, "a server that supports RPC-over-RDMA version 1: this command supports no other"
 	case errors.As(err, &peer):
-		f.code, f.help = exitPeer, "read the server's log; for perf, use a smaller -size"
+		f.code, f.help = exitPeer, advise(peer)
 	case errors.As(err, &reply):
 		f.code = exitPeer
 		switch {

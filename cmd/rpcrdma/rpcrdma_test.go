@@ -615,13 +615,16 @@ func TestDescribe(t *testing.T) {
 			"xid 0x0000002a version 1 credits 32 RDMA_NOMSG, read at 0: 256 bytes key 0x000000aa, write 512 bytes key 0x000000bb, reply 768 bytes key 0x000000cc",
 		},
 		{"0000002a 00000001 00000020 00000000 00000000 00000000 00000000 0000002a", "xid 0x0000002a version 1 credits 32 RDMA_MSG; not a whole RPC message"},
-		{"0000002a", "not decoded: "},
+		{"0000002a", "not decoded: found 4 bytes, expected 16 at least"},
+		{"0000002a 00000001 00000020 00000000", "not decoded: "},
+		{"0000002a 00000003 00000020 00000000", "xid 0x0000002a version 3 credit word 0x00000020 type 0: not decoded, expected version 1 or 2"},
+		{"0000002a 00000003 00000020 00000004 00000001 00000001 00000002", "xid 0x0000002a version 3 credit word 0x00000020 type 4: ERR_VERS, versions 1 to 2"},
 	} {
 		b, err := hex.DecodeString(strings.ReplaceAll(tt.hex, " ", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := describe(b); got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want)) {
+		if got := describe(b, len(b), new(parts)); got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want)) {
 			t.Errorf("%s\n got %s\nwant %s", tt.hex, got, tt.want)
 		}
 	}
@@ -667,13 +670,18 @@ func TestUsage(t *testing.T) {
 		{"perf -inline 100", "-inline is 100, must be between 1024 and 256k"},
 		{"serve -inline 1m", "-inline is 1m"},
 		{"ping -credits 0 x", "-credits is 0"},
+		{"ping -versions 3 x", `rpcrdma: -versions: found "3", expected 1, 2, or both`},
+		{"perf -versions=", `rpcrdma: -versions: found "", expected 1, 2, or both`},
+		{"serve -versions 2,2", `rpcrdma: -versions: found "2,2", expected each version once`},
+		{"ping -versions 1, x", `found "1,"`},
+		{"ping -versions 2;1 x", `found "2;1"`},
 	} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(tt.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Contains(stderr, "--") {
 			t.Errorf("%s: exit %d, %q, %q", tt.args, code, stdout, stderr)
 		}
 	}
-	for _, args := range []string{"", "help", "-h", "ping -help", "help perf", "help serve", "help version", "help exit-codes", "help json", "help completion", "version", "--version"} {
+	for _, args := range []string{"", "help", "-h", "ping -help", "help perf", "help serve", "help version", "help exit-codes", "help json", "help errors", "help completion", "version", "--version"} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(args)...)
 		if code != exitDone || stdout == "" || stderr != "" {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)

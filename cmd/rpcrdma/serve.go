@@ -39,7 +39,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	cfg := c.config()
+	cfg := f.config()
 	if !c.Quiet {
 		f.log = slog.New(slog.NewTextHandler(env.stderr, nil))
 		cfg.Logger = f.log
