@@ -77,8 +77,7 @@ type Conn struct {
 	handlers sync.WaitGroup // Requests delivered and not answered, without Config.NonBlocking
 	requests requestQueue
 
-	keptMu sync.Mutex
-	kept   keptReplies
+	kept keptReplies
 
 	closing  sync.Once
 	closeErr error

@@ -3,6 +3,8 @@ package rdmaio
 import (
 	"bytes"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -13,6 +15,9 @@ import (
 // with more (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3; R208, R209): the procedure is not
 // executed twice. Only the runner of the engine looks them up; keep is called by handlers.
 type keptReplies struct {
+	any atomic.Bool // there may be some; only it may be read without the lock
+
+	mu    sync.Mutex
 	list  []keptReply // oldest first
 	bytes int
 }
@@ -47,8 +52,9 @@ func (c *Conn) keep(r *Request, m *Message, e header.Error) header.Error {
 	for _, it := range m.Items {
 		k.reply.Items = append(k.reply.Items, xdr.Item{Site: it.Site, Position: it.Position, Inline: it.Inline, Data: bytes.Clone(it.Data)})
 	}
-	c.keptMu.Lock()
-	defer c.keptMu.Unlock()
+	c.kept.mu.Lock()
+	defer c.kept.mu.Unlock()
+	c.kept.any.Store(true)
 	c.kept.drop(keptBytes - k.size)
 	c.kept.list = append(c.kept.list, k)
 	c.kept.bytes += k.size
@@ -67,11 +73,11 @@ func (k *keptReplies) drop(most int) {
 
 // takeKept returns the reply kept for a Call with the same XID and the same bytes, and removes it.
 func (c *Conn) takeKept(call []byte) (Message, bool) {
-	c.keptMu.Lock()
-	defer c.keptMu.Unlock()
-	if len(c.kept.list) == 0 {
+	if !c.kept.any.Load() { // as on nearly all connections
 		return Message{}, false
 	}
+	c.kept.mu.Lock()
+	defer c.kept.mu.Unlock()
 	c.kept.drop(keptBytes)
 	for i := range c.kept.list {
 		if k := c.kept.list[i]; bytes.Equal(k.call, call) {

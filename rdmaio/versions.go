@@ -78,10 +78,8 @@ func (c *Conn) properties() v2.Properties {
 
 // awaitVersion waits until the version is known.
 func (c *Conn) awaitVersion(ctx context.Context) error {
-	select {
-	case <-c.settled:
+	if c.agreed.Load().known {
 		return nil
-	default:
 	}
 	select {
 	case <-c.settled:
@@ -110,11 +108,13 @@ func (c *Conn) reserve(n int) bool {
 type agreed struct {
 	header.Terms
 	version protocol.Version // the preferred one until it is known
+	known   bool
 }
 
 // agree takes new terms, and the version if it is known.
 func (c *Conn) agree(t *header.Terms, v protocol.Version) {
-	a := &agreed{Terms: *t, version: c.agreed.Load().version}
+	last := c.agreed.Load()
+	a := &agreed{Terms: *t, version: last.version, known: last.known || v != nil}
 	if v != nil {
 		a.version = v
 	}

@@ -73,8 +73,8 @@ func (b *ball) Step(_ time.Duration, events []engine.Event) *engine.Effects {
 	return &b.f
 }
 
-func (b *ball) Stats() engine.Stats { return engine.Stats{} }
-func (b *ball) Delivered() uint64   { return 0 }
+func (b *ball) ReadStats(*engine.Stats) {}
+func (b *ball) Delivered() uint64       { return 0 }
 
 // ending counts the ends of a connection.
 type ending struct{ n atomic.Int32 }

@@ -160,8 +160,8 @@ func (e fakeEngine) Step(now time.Duration, events []engine.Event) *engine.Effec
 	return f
 }
 
-func (e fakeEngine) Stats() engine.Stats { return e.r.stats }
-func (e fakeEngine) Delivered() uint64   { return 7 }
+func (e fakeEngine) ReadStats(s *engine.Stats) { *s = e.r.stats }
+func (e fakeEngine) Delivered() uint64         { return 7 }
 
 type fakeOwner struct{ r *rig }
 

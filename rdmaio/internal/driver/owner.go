@@ -10,7 +10,7 @@ import (
 // Engine is the state machine that a Driver runs: an *engine.Engine.
 type Engine interface {
 	Step(now time.Duration, events []engine.Event) *engine.Effects
-	Stats() engine.Stats
+	ReadStats(s *engine.Stats)
 	Delivered() uint64
 }
 

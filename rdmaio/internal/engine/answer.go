@@ -32,12 +32,9 @@ func (rs *responder) answer(r *Request) {
 	rs.wait(r, queued)
 }
 
-// ready reports whether the first request in the queue can be posted, or with inside, if it may be
-// while a continued message is sent.
+// ready reports whether the first request in the queue, of which there must be one, can be posted,
+// or with inside, if it may be while a continued message is sent.
 func (rs *responder) ready(inside bool) bool {
-	if rs.answers.len() == 0 {
-		return false
-	}
 	switch r := *rs.answers.at(0); {
 	case r.state == readQueued:
 		return true

@@ -31,12 +31,9 @@ type outgoing struct {
 // maxProperties is the size in bytes of the largest set of properties, over all of its messages.
 const maxProperties = 256 << 10
 
-// ready reports whether a message can be sent, or with only, one that may go inside a continued
-// message.
+// ready reports whether the first message in the queue, of which there must be one, can be sent, or
+// with inside, if it may go inside a continued message.
 func (ct *control) ready(inside bool) bool {
-	if ct.queue.len() == 0 {
-		return false
-	}
 	o := ct.queue.at(0)
 	if inside && o.class != protocol.ClassError {
 		return false

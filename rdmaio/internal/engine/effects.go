@@ -108,10 +108,16 @@ func (f *Effects) reset() {
 	f.Resized, f.OthersSent, f.Await, f.WantBuffers, f.Deadline = 0, 0, false, 0, 0
 }
 
-// empty makes a slice empty, and keeps its memory.
+// empty makes a slice empty, and keeps its memory. Most have one element, for which clear is slow.
 func empty[T any](s *[]T) {
-	if len(*s) > 0 {
+	switch len(*s) {
+	case 0:
+		return
+	case 1:
+		var zero T
+		(*s)[0] = zero
+	default:
 		clear(*s)
-		*s = (*s)[:0]
 	}
+	*s = (*s)[:0]
 }

@@ -89,19 +89,24 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 }
 
 // Stats returns the counts.
-func (e *Engine) Stats() Stats {
+func (e *Engine) Stats() (s Stats) {
+	e.ReadStats(&s)
+	return s
+}
+
+// ReadStats sets s to the counts.
+func (e *Engine) ReadStats(s *Stats) {
 	rq, rs := &e.requester, &e.responder
 	n := e.account.Counts()
 	rq.flow.InFlight, rs.flow.InFlight, rs.flow.Granted = n.Calls, n.Busy, n.Given
 	if e.cfg.Calls > 0 {
 		rq.flow.Granted = n.Granted
 	}
-	s := e.stats
+	*s = e.stats
 	s.ZeroGrants, s.OverGrants = n.ZeroGrants, n.OverGrants
 	s.SendQueueFilled = e.sends.filled
 	s.Waiting = rq.waiting.len() + rs.answers.len() + rs.pulls.len() + rs.deferred.len()
 	s.DoneMessagesDue = len(rs.awaitingDone)
-	return s
 }
 
 // Delivered returns the number of bytes received from the peer: messages, and RDMA Reads that

@@ -40,14 +40,13 @@ const (
 // time.
 const maxParts = 1 << 16
 
-// add takes a message. It returns false for a part that is not the last: the message is done with.
-// With the last part, or in a message of one part, m.Payload is the whole payload; then own is the
-// memory of the payload, or nil if that is still the Receive. f is a fault of the sequence.
+// add takes a message that has MORE, or that comes in the middle of a continued one. It returns
+// false for a part that is not the last: the message is done with. With the last part, m.Payload is
+// the whole payload, in the memory own. own is nil if the payload is still the Receive. f is a fault
+// of the sequence.
 func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []byte, f *header.Fault) {
 	switch {
-	case j.state == joinIdle && !m.More:
-		return true, nil, nil
-	case j.state == joinIdle:
+	case j.state == joinIdle: // m.More
 		j.state, j.xid, j.kind, j.answer = joinOpen, m.XID, m.Kind, m.Answer
 		if j.cfg.ContinueTimeout > 0 {
 			j.deadline = j.now + j.cfg.ContinueTimeout // R162

@@ -9,12 +9,16 @@ func (e *Engine) pump() {
 	e.stuck = false
 	for e.open {
 		inside := e.sends.sequence.open
-		calls, answers := !inside && e.negotiation.state == versionFixed && rq.ready(), rs.ready(inside)
+		if !inside && rq.waiting.len()+rs.answers.len()+e.control.queue.len() == 0 && !e.account.Due() {
+			return // most Steps end here
+		}
+		calls := !inside && e.negotiation.state == versionFixed && rq.ready()
+		answers := rs.answers.len() > 0 && rs.ready(inside)
 		if calls && answers {
 			calls = (*rq.waiting.at(0)).ticket < (*rs.answers.at(0)).ticket
 		}
 		wrs, message := 1, true
-		controls, part := e.control.ready(inside), inside && e.account.Free(e.sends.sequence.class())
+		controls, part := e.control.queue.len() > 0 && e.control.ready(inside), inside && e.account.Free(e.sends.sequence.class())
 		switch {
 		case controls, calls:
 		case part:

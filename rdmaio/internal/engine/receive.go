@@ -52,7 +52,10 @@ func (e *Engine) received(wc *verbs.WC) {
 		return
 	}
 	e.negotiation.hear()
-	whole, own, purpose, f := e.join(&r.hdr, purpose, f)
+	whole, own := true, []byte(nil)
+	if f != nil || e.joiner.state != joinIdle || r.hdr.More {
+		whole, own, purpose, f = e.join(&r.hdr, purpose, f)
+	}
 	serve := key == 0 && purpose == protocol.Call && e.cfg.Serves > 0
 	if own != nil && !serve {
 		defer e.cfg.Reserve(-cap(own)) // a Reply is copied

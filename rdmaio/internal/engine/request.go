@@ -235,17 +235,25 @@ type transfer struct {
 	remote header.Segment
 }
 
-// reset makes r idle. Its slices keep their memory.
+// reset makes r idle. Its slices keep their memory. It sets field by field, because a Request is
+// large and most of it is empty. hdr and plan are set for each message.
 func (r *Request) reset() {
-	r.hdr.Reset()
-	clear(r.copy)
-	clear(r.transfers)
-	clear(r.Answer.Data)
-	clear(r.Answer.Payload)
-	*r = Request{
-		hdr: r.hdr, copy: r.copy[:0], plan: r.plan, transfers: r.transfers[:0], recv: none,
-		Answer: Answer{Data: r.Answer.Data[:0], Payload: r.Answer.Payload[:0], Reads: r.Answer.Reads[:0]},
-	}
+	r.hdr.Payload = nil
+	empty(&r.transfers)
+	r.Answer.reset()
+	r.XID, r.Lists, r.Message, r.Placed, r.Padding = 0, header.Lists{}, nil, nil, Padding{}
+	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled, r.Assembly = 0, 0, 0, Buffer{}
+	r.Owner, r.Err, r.Refused = nil, nil, nil
+	r.state, r.joined, r.copy, r.recv, r.ticket, r.key, r.reply = idle, nil, r.copy[:0], none, 0, 0, nil
+	r.reads, r.unread, r.batch, r.batchSize, r.deadline = 0, 0, 0, 0, 0
+}
+
+// reset empties the answer. Its slices keep their memory.
+func (a *Answer) reset() {
+	empty(&a.Payload)
+	empty(&a.Data)
+	a.Reads = a.Reads[:0]
+	a.Refuse, a.Drop, a.Long = header.Error{}, false, verbs.SGE{}
 }
 
 // none stands for no index.

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// A Request is used again: nothing of a Call may be left in it for the next one. hdr and plan are
+// set for each message, before they are used.
+func TestRequestReset(t *testing.T) {
+	some := errors.New("some")
+	sge := verbs.SGE{Length: 1}
+	bytes := []byte{1}
+	r := Request{
+		XID: 1, Lists: header.Lists{HasReply: true}, Message: bytes, Placed: []chunk.Placed{{}}, Padding: Padding{Align: 1},
+		AssemblySize: 1, AssemblyLead: 1, AssemblyFilled: 1, Assembly: Buffer{Bytes: bytes},
+		Answer: Answer{
+			Refuse: header.Error{Code: 1}, Drop: true, Payload: [][]byte{bytes, bytes}, Long: sge,
+			Reads: []header.ReadSegment{{}}, Data: []verbs.SGE{sge},
+		},
+		Owner: 1, Err: some, Refused: some,
+		state: released, hdr: header.Message{Payload: bytes}, plan: chunk.Plan{Size: 1},
+		joined: bytes, copy: bytes, recv: 1, ticket: 1, key: 1, reply: new(pending),
+		reads: 1, unread: 1, batch: 1, batchSize: 1, transfers: []transfer{{sge: sge}}, deadline: time.Second,
+	}
+	payload, data, transfers := r.Answer.Payload, r.Answer.Data, r.transfers
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer)} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("the test does not set %s.%s", v.Type().Name(), v.Type().Field(i).Name)
+			}
+		}
+	}
+	r.reset()
+	for _, b := range append(payload, r.hdr.Payload) {
+		if b != nil {
+			t.Error("a payload is still referred to")
+		}
+	}
+	if data[0] != (verbs.SGE{}) || transfers[0].sge != (verbs.SGE{}) {
+		t.Errorf("%v and %v are still referred to", data[0], transfers[0])
+	}
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer)} {
+		for i := range v.NumField() {
+			f, name := v.Field(i), v.Type().Field(i).Name
+			switch {
+			case name == "hdr", name == "plan", name == "Answer":
+			case name == "recv" && f.Int() == none:
+			case f.Kind() == reflect.Slice && f.Len() == 0:
+			case !f.IsZero():
+				t.Errorf("%s.%s is %v", v.Type().Name(), name, f)
+			}
+		}
+	}
+}
