@@ -37,21 +37,22 @@ type side struct {
 	out   []*engine.Request
 	fail  error
 
-	version  protocol.Version
-	reserved int  // bytes, of Config.Reserve
-	budget   int  // of them
-	counting bool // it has version 2
+	version  uint32 // 0: not known
+	reserved int    // bytes, of Config.Reserve
+	most     int    // of them at a time
+	counting bool   // it has version 2
 
-	received  int        // messages
-	granted   int        // credits
-	allowed   int        // credits that the peer granted
-	used      int        // messages sent, without grants
-	sequence  [2]uint32  // XID and flags of the message that is being continued
-	open      bool       // there is one
-	completed []verbs.WC // of the send queue
-	auth      [][]byte   // Effects.Auth
+	terms     header.Terms
+	want      time.Duration // Effects.Deadline
+	received  int           // messages
+	granted   int           // credits
+	allowed   int           // credits that the peer granted
+	used      int           // messages sent, without grants
+	sequence  [2]uint32     // XID and flags of the message that is being continued
+	open      bool          // there is one
+	completed []verbs.WC    // of the send queue
+	auth      [][]byte      // Effects.Auth
 	props     [][]header.Property
-	at        engineMemory // of send buffers and Receives
 }
 
 // flight is a message on its way, with the key that it invalidates.
@@ -87,37 +88,38 @@ func speaks(i int, numbers ...int) (list []protocol.Version) {
 func newPair(t *testing.T, calls, serves [2]int, change setup) *pair {
 	p := &pair{t: t, memory: make(map[uint32][]byte)}
 	for i := range p.ends {
-		s := &side{p: p, i: i, budget: 1 << 20, counting: true}
-		s.cfg = engine.Config{
-			Role: engine.Role(i), Versions: speaks(i, 2, 1), Calls: calls[i], Serves: serves[i], SendWRs: 32, ReverseChunks: true,
-			Limits:       chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
-			MaxContinued: 1 << 16, ContinueTimeout: time.Second, OfferTimeout: time.Second, OfferXID: 0xfffffff0,
-			Reserve: func(n int) bool {
-				if s.reserved+n > s.budget {
-					return false
-				}
-				s.reserved += n
-				return true
-			},
-		}
-		if change != nil {
-			change(i, &s.cfg)
-		}
-		for range calls[i] + serves[i] + 2 {
-			m := &engineMemory{b: make([]byte, 4096)}
-			s.cfg.Send = append(s.cfg.Send, engine.Buffer{MR: m, Bytes: m.b})
-			m = &engineMemory{b: make([]byte, 4096)}
-			s.cfg.Recv = append(s.cfg.Recv, engine.Buffer{MR: m, Bytes: m.b})
-		}
-		s.allowed, s.granted = 1-i, i
-		s.e = engine.New(s.cfg)
-		p.ends[i] = s
-	}
-	for _, s := range p.ends {
-		s.step(engine.Event{Kind: engine.EventStart})
+		p.ends[i] = p.newSide(i, calls[i], serves[i], change)
 	}
 	p.ends[0].step(engine.Event{Kind: engine.EventOpen})
 	return p
+}
+
+// newSide makes end i of a pair.
+func (p *pair) newSide(i, calls, serves int, change setup) *side {
+	s := &side{p: p, i: i, counting: true}
+	s.cfg = engine.Config{
+		Role: engine.Role(i), Versions: speaks(i, 2, 1), Calls: calls, Serves: serves, SendWRs: 32, ReverseChunks: true,
+		Limits:       chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+		MaxContinued: 1 << 16, ContinueTimeout: time.Second, OfferTimeout: time.Second, OfferXID: 0xfffffff0,
+		Reserve: func(n int) bool {
+			s.reserved += n
+			s.most = max(s.most, s.reserved)
+			return true
+		},
+	}
+	if change != nil {
+		change(i, &s.cfg)
+	}
+	for range calls + serves + 2 {
+		m := &engineMemory{b: make([]byte, 4096)}
+		s.cfg.Send = append(s.cfg.Send, engine.Buffer{MR: m, Bytes: m.b})
+		m = &engineMemory{b: make([]byte, 4096)}
+		s.cfg.Recv = append(s.cfg.Recv, engine.Buffer{MR: m, Bytes: m.b})
+	}
+	s.allowed, s.granted = 1-i, i
+	s.e = engine.New(s.cfg)
+	s.step(engine.Event{Kind: engine.EventStart})
+	return s
 }
 
 // peer is the other end.
@@ -137,10 +139,13 @@ func (s *side) step(events ...engine.Event) {
 		s.fail = f.Fail
 		s.log = append(s.log, "fail")
 	}
-	s.version = f.Version
-	if f.Terms == nil {
-		s.version = nil
+	if f.Terms != nil {
+		s.version, s.terms = 0, *f.Terms
+		if f.Version != nil {
+			s.version = f.Version.Number()
+		}
 	}
+	s.want = f.Deadline
 	s.auth = append(s.auth, f.Auth...)
 	if f.Props != nil {
 		s.props = append(s.props, f.Props)
@@ -235,6 +240,12 @@ func (s *side) deliver() bool {
 // receive gives this end a message.
 func (s *side) receive(b []byte, key uint32) {
 	s.p.t.Helper()
+	s.step(s.arrives(b, key))
+}
+
+// arrives puts a message into a Receive, and returns the event.
+func (s *side) arrives(b []byte, key uint32) engine.Event {
+	s.p.t.Helper()
 	if len(s.posts) == 0 {
 		s.p.t.Fatalf("end %d has no Receive", s.i)
 	}
@@ -248,12 +259,16 @@ func (s *side) receive(b []byte, key uint32) {
 	if word := func(k int) uint32 { return binary.BigEndian.Uint32(b[4*k:]) }; len(b) >= 16 {
 		s.received++
 		if word(3) != 4 {
-			s.allowed += int(word(2) & 0xffff)
+			low := int(word(2) & 0xffff)
+			if s.received == 1 && s.i == 0 { // T8
+				low = max(low, 1)
+			}
+			s.allowed += low
 		} else if s.i == 0 && s.allowed == 1 {
 			s.allowed++
 		}
 	}
-	s.step(completion(verbs.WC{WRID: i, Opcode: verbs.WCRecv, ByteLen: uint32(n), InvalidatedRKey: key}))
+	return completion(verbs.WC{WRID: i, Opcode: verbs.WCRecv, ByteLen: uint32(n), InvalidatedRKey: key})
 }
 
 // complete completes the requests that were posted.

@@ -31,8 +31,6 @@ const baseFlags = rpcrdma2.FlagResponse | rpcrdma2.FlagMore
 // Time and memory are linear in len(b).
 func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 	m.Reset()
-	first := !v.received
-	v.received = true
 	p, ok := header.DecodePrefix(b) // the same in all versions (§6.3.1; R321)
 	if !ok {
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: prefixSize}
@@ -48,6 +46,8 @@ func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 	case len(b) < prefixSize:
 		return &header.Fault{Code: header.FaultShort, Found: uint64(len(b)), Want: prefixSize}
 	}
+	first := !v.received // messages that end above may come before the answer to the first message
+	v.received = true
 	flags := binary.BigEndian.Uint32(b[header.PrefixSize:])
 	f := v.prefix(m, p.Proc, flags)
 	if f == nil {

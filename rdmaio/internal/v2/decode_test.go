@@ -117,8 +117,8 @@ func TestFaultOffset(t *testing.T) {
 	}
 }
 
-// A1: 28 bytes whose fifth word is 1 are ERR_VERS of version 1 only as the first message to the end
-// that dialed. At any other time they are one of four codes of version 2, or a body that is cut.
+// A1: 28 bytes whose fifth word is 1 are ERR_VERS of version 1 only as the first message of version 2
+// to the end that dialed. At any other time they are one of four codes of version 2, or a body that is cut.
 func TestVersionOneForm(t *testing.T) {
 	const grant = "00000000 00000002 00200001 00000001 00000000 " + none
 	for _, c := range []struct {
@@ -135,7 +135,8 @@ func TestVersionOneForm(t *testing.T) {
 		{"later, WRITE_CHUNKS", true, grant, "00000001 00000006 00000001", header.Error{Code: header.ErrWriteChunks, Max: 1}},
 		{"later, SEGMENTS", true, grant, "00000001 00000007 00000001", header.Error{Code: header.ErrSegments, Max: 1}},
 		{"later, REPLY_RESOURCE", true, grant, "00000001 00000009 00000001", header.Error{Code: header.ErrReplyResource, Need: 1}},
-		{"later, the first message was no message", true, "ff", "00000001 00000009 00000001", header.Error{Code: header.ErrReplyResource, Need: 1}},
+		{"after a message that is none", true, "ff", "00000001 00000001 00000001", header.Error{Code: header.ErrVers, Low: 1, High: 1}},
+		{"after a message of version 1", true, "cafe0001 00000001 00000001 00000000 00000000 00000000 00000000", "00000001 00000001 00000001", header.Error{Code: header.ErrVers, Low: 1, High: 1}},
 		{"later, a cut ERR_VERS of version 2", true, grant, "00000001 00000001 00000001", header.Error{}},
 		{"at the end that accepted", false, "", "00000001 00000005 00000009", header.Error{Code: header.ErrReadChunks, Max: 9}},
 		{"first, without the RESPONSE flag", true, "", "00000000 00000005 00000009", header.Error{Code: header.ErrReadChunks, Max: 9}},

@@ -53,7 +53,7 @@ type Version struct {
 	cfg      Config
 	peer     Properties // the defaults, until the peer has sent a set
 	learned  bool       // the peer has sent a set
-	received bool       // Decode was called
+	received bool       // Decode has had a message of this version
 	set      []header.Property
 
 	dec   *xdr.Decoder
