@@ -33,8 +33,8 @@ func resultsCall(xid uint32, sizes ...int) *rdmaio.Call {
 }
 
 // A client acts on each ERROR: it sends the Call again with the same XID and another shape, at most
-// three times, or ends it with a PeerError that has the code and its numbers. The connection goes on
-// (R201, R202, R204, R205, R208, R210, R211; T72, T74, T75, T76).
+// three times, or ends it with a PeerError that has the code and its numbers. The connection goes
+// on (R201, R202, R204, R205, R208, R210, R211; T72, T74, T75, T76).
 func TestActsOnErrors(t *testing.T) {
 	writes := func(n int) func() *rdmaio.Call {
 		return func() *rdmaio.Call { return writeCall(9, 0, make([]byte, n)) }
@@ -180,7 +180,7 @@ func TestBadErrors(t *testing.T) {
 			if r := <-done; (r.err == nil) != c.goesOn {
 				t.Errorf("the Call ended with %v", r.err)
 			}
-			p.Send(peer2.Err(9, 2)) // nobody waits for it
+			p.Send(peer2.Err(9, 2)) // no Call waits for it
 			serves(t, p, conn, 10)
 		})
 	}

@@ -22,8 +22,8 @@ type refusal struct {
 }
 
 // A server answers a message that breaks a rule by the ERROR of that rule, with the XID of the
-// message, and runs nothing. The next good Call is served (R141, R143, R145, R147, R157, R158, R193,
-// R194, R196, R198, R199, R200, R202, R205, R210, R262; T22, T24 to T28, T29, T30, T32, T36 to T42,
+// message, and runs nothing. The next good Call is served (R141, R143, R145, R147, R157, R158,
+// R193, R194, R196, R198, R199, R200, R202, R205, R210, R262; T22, T24 to T28, T29, T30, T32, T36 to T42,
 // T46, T47, T51, T78, T87, T88).
 func TestRefused2(t *testing.T) {
 	type seg = peertest.Segment
@@ -166,8 +166,8 @@ func TestRefused2(t *testing.T) {
 
 // CONNPROP at either end: unknown properties are skipped, in any order (R222, R223); bad ones are
 // BAD_XDR (R197, R228), and then nothing of the set is applied (T103). The set of a client that is
-// refused is answered by ERROR and by the server's own set, a body that is not XDR by ERROR alone. A
-// client sends no ERROR (R193).
+// refused is answered by ERROR and by the server's own set, a body that is not XDR by ERROR alone.
+// A client sends no ERROR (R193).
 func TestProperties2(t *testing.T) {
 	size := peer2.Prop(peer2.ReceiveSize, 8192)
 	raw := func(id uint32, data ...byte) peer2.Property { return peer2.Property{ID: id, Data: data} }
@@ -199,7 +199,7 @@ func TestProperties2(t *testing.T) {
 		{name: "reverse support 3", set: []peer2.Property{size, peer2.Prop(peer2.Reverse, 3)}, bad: true},
 		{name: "T104: segment size and count 0", set: []peer2.Property{size, peer2.Prop(peer2.SegmentSize, 0), peer2.Prop(peer2.SegmentCount, 0)}},
 		{name: "T104: all of 0xffffffff but one", set: []peer2.Property{size, peer2.Prop(1, 0xffffffff), peer2.Prop(3, 0xffffffff), peer2.Prop(4, 0xffffffff)}},
-		{name: "host authentication that nobody asked for", set: []peer2.Property{size, raw(peer2.HostAuth, 0, 0, 0, 1, 7, 0, 0, 0)}},
+		{name: "host authentication that was not asked for", set: []peer2.Property{size, raw(peer2.HostAuth, 0, 0, 0, 1, 7, 0, 0, 0)}},
 		{name: "T102: host authentication cut", set: []peer2.Property{size, raw(peer2.HostAuth, 0, 0, 0, 9, 7, 0, 0, 0)}, bad: true},
 		{name: "T106: host authentication of 1 GiB, without its bytes", set: []peer2.Property{size, raw(peer2.HostAuth, 0x40, 0, 0, 0)}, bad: true},
 		{name: "host authentication without data", set: []peer2.Property{size, raw(peer2.HostAuth)}, bad: true},

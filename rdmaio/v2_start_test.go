@@ -285,8 +285,8 @@ func TestFirstMessages(t *testing.T) {
 }
 
 // A message of another version on a connection whose version is fixed ends the connection (R188,
-// T101). A server answers it first by ERR_VERS with the version that is fixed. An ERROR may have any
-// version (A2): it is never answered, and ends no more than its Call.
+// T101). A server answers it first by ERR_VERS with the version that is fixed. An ERROR may have
+// any version (A2): it is never answered, and ends no more than its Call.
 func TestVersionFlips(t *testing.T) {
 	const (
 		call1 = "00000009 00000001 00000008 00000000 00000000 00000000 00000000 00000009 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000"

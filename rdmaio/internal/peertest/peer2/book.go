@@ -3,8 +3,8 @@ package peer2
 import "fmt"
 
 // Book counts the credits of one end in both directions (§4.3.1). Every message costs one, of
-// whatever type. The sender of a grant alone may have none left for it, once: the receiver has a
-// Receive more for this.
+// whatever type. The sender of a grant alone may have none left for it, once until the receiver has
+// sent a message: the receiver has a Receive more for this.
 //
 // The client begins with one credit. Until the server grants some, each ERROR of the server gives
 // it back (§4.3.3). A first grant of zero counts as one.
@@ -38,9 +38,8 @@ func NewBook(client bool) Book {
 // Sent counts a message that this end sends. It returns an error if there is no credit for it.
 func (b *Book) Sent(m *Message) error {
 	err := spend(&b.Out, &b.out, m, "sent")
-	granted := b.grant(m, &b.begunOut, !b.client)
-	b.In += granted
-	if granted > 0 && b.in == spareUsed {
+	b.In += b.grant(m, &b.begunOut, !b.client)
+	if b.in == spareUsed {
 		b.in = spareLeft
 	}
 	return err
@@ -49,9 +48,8 @@ func (b *Book) Sent(m *Message) error {
 // Received counts a message that the other end sent. It returns an error if that had no credit.
 func (b *Book) Received(m *Message) error {
 	err := spend(&b.In, &b.in, m, "received")
-	granted := b.grant(m, &b.begunIn, b.client)
-	b.Out += granted
-	if granted > 0 && b.out == spareUsed {
+	b.Out += b.grant(m, &b.begunIn, b.client)
+	if b.out == spareUsed {
 		b.out = spareLeft
 	}
 	return err
