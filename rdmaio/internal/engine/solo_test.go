@@ -7,6 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )
 
 // newSolo returns end i of a pair without the other one, whose messages the test makes. The end
@@ -105,4 +107,11 @@ func errVers(xid, vers, low, high uint32, flags bool) (b []byte) {
 		b = binary.BigEndian.AppendUint32(b, w)
 	}
 	return b
+}
+
+// wide returns version 2 of an end that accepts, with messages of up to 8192 bytes.
+func wide() []protocol.Version {
+	own := v2.DefaultProperties()
+	own.MaxSend = 8192
+	return []protocol.Version{v2.New(v2.Config{Own: own})}
 }

@@ -117,8 +117,9 @@ func TestFaultOffset(t *testing.T) {
 	}
 }
 
-// A1: 28 bytes whose fifth word is 1 are ERR_VERS of version 1 only as the first message of version 2
-// to the end that dialed. At any other time they are one of four codes of version 2, or a body that is cut.
+// A1: 28 bytes whose fifth word is 1 are ERR_VERS of version 1 only as the first message of version
+// 2 to the end that dialed. At any other time they are one of four codes of version 2, or a body
+// that is cut.
 func TestVersionOneForm(t *testing.T) {
 	const grant = "00000000 00000002 00200001 00000001 00000000 " + none
 	for _, c := range []struct {
