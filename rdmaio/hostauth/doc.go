@@ -16,6 +16,23 @@
 //	...
 //	peer, ok := s.Peer()          // once step.Done
 //
+// # Values of property 6
+//
+// The draft leaves the value open. Here the first set of properties of an end has the property with
+// a value of no bytes, if the end takes part in host authentication. So each end knows at once
+// whether the other does. Later sets carry the messages, each in one value or more: a message may
+// be longer than a Send. The first byte of a value is its kind. The rest is a part of a message.
+//
+//	kind  meaning
+//	0     the last part of a message
+//	1     a part of a message that has more; at least 1024 bytes
+//	2     the last part of a message; the sender is done
+//	3     no part; the sender is done
+//
+// The sender is done when it has accepted the peer and expects no further message. RPC messages
+// follow when both are done. An end that does not accept the peer closes the connection.
+// [Step.Values] makes these values, and [Session.ReceiveValue] takes them.
+//
 // Nothing here does I/O, starts a goroutine or waits. The connection carries the messages, ends
 // the exchange after a time limit of its own, and must not dispatch an RPC message before the
 // exchange is done if its policy requires authentication (R312).

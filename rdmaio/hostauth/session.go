@@ -33,6 +33,8 @@ type Session struct {
 	limits        Limits // after defaults
 	rounds, bytes int    // received
 	begun, done   bool
+	parts         []byte // of a message of the peer, see ReceiveValue
+	peerDone      bool
 	err           error
 }
 
@@ -72,8 +74,8 @@ func (s *Session) Receive(msg []byte) (Step, error) {
 	case s.limits.Rounds >= 0 && s.rounds == s.limits.Rounds:
 		return s.fail(ErrLimit, fmt.Sprintf("the peer sent more than %d messages: raise Limits.Rounds if the method needs more", s.limits.Rounds))
 	case len(msg) > s.MaxMessage():
-		return s.fail(ErrLimit, fmt.Sprintf("the peer's message has %d bytes, expected at most %d after %d of %d: raise Limits.Bytes if the method needs more",
-			len(msg), s.MaxMessage(), s.bytes, s.limits.Bytes))
+		s.err = s.tooLong(len(msg))
+		return Step{}, s.err
 	}
 	s.rounds++
 	s.bytes += len(msg)
@@ -91,6 +93,12 @@ func (s *Session) MaxMessage() int {
 		return math.MaxInt
 	}
 	return s.limits.Bytes - s.bytes
+}
+
+// tooLong is the error of a message of n bytes or more.
+func (s *Session) tooLong(n int) error {
+	return &Error{Kind: ErrLimit, Role: s.role, Detail: fmt.Sprintf(
+		"the peer's message has %d bytes, expected at most %d after %d of %d: raise Limits.Bytes if the method needs more", n, s.MaxMessage(), s.bytes, s.limits.Bytes)}
 }
 
 // Peer returns the identity of the peer once a Step was Done. It returns false before, after an
