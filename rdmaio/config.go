@@ -63,6 +63,9 @@ type Config struct {
 	// zero, the default is 16 KiB. If negative, chunks are always preferred.
 	Continue int
 
+	// HostAuth configures host authentication (version 2). If zero, there is none.
+	HostAuth HostAuth
+
 	// RemoteInvalidate is positive if the server may invalidate one key of each Call together with
 	// its reply, which saves the client the work (RFC 8797 §4.1). If zero or negative, it may not.
 	//
@@ -270,7 +273,8 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 		err = fmt.Errorf("rdmaio: Config.Credits is %d (which counts twice for a server with Legacy) and ReverseCredits %d: together more than the device's %d Receives: %w",
 			s.Credits, s.ReverseCredits, a.MaxRecvWR, verbs.ErrInvalidValue)
 	}
-	if s.Versions, err = checkVersions(s.Versions, err); s.speaks(v2.Number) {
+	s.Versions, err = checkVersions(s.Versions, err)
+	if err = s.settleHostAuth(err); s.speaks(v2.Number) {
 		for _, size := range []*int{&s.InlineSend, &s.InlineRecv} {
 			if *size > 0 {
 				*size = max(*size, v2.LeastInline) // R40

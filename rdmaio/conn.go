@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ import (
 //	  |                     |
 //	  +-----> setup <-------+
 //	            |
-//	            | both sides have posted Receives and know the terms
+//	            | both sides have posted Receives, know the terms and, with
+//	            | Config.HostAuth, have authenticated
 //	            v                  Server.Shutdown
 //	            up ------------------------------------> draining
 //	            |                                            |
@@ -65,6 +67,8 @@ type Conn struct {
 
 	noReads, peerNoReads atomic.Bool  // this side, and the peer, can make no RDMA Reads
 	advertised           header.Terms // of version 1; only connection setup uses them
+
+	auth authentication
 
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once
@@ -122,6 +126,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.next(),
 		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve,
 	}
+	c.prepareAuth(&cfg)
 	if cfg.DoneTimeout == 0 {
 		cfg.DoneTimeout = defaultTimeout // a client must not keep access without a limit (R109)
 	}
@@ -176,6 +181,13 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	c.connected(info)
 	c.driver.Post(engine.Event{Kind: engine.EventOpen})
 	if err := c.awaitVersion(ctx); err != nil {
+		if errors.Is(err, ErrNoVersion) && set.HostAuth.Mode == HostAuthRequired {
+			err = fmt.Errorf("%w (Config.HostAuth is required, which excludes version 1)", err)
+		}
+		set.emitFailed(addr, false, err)
+		return nil, errors.Join(err, c.Close())
+	}
+	if err := c.awaitAuth(ctx); err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, errors.Join(err, c.Close())
 	}
@@ -235,6 +247,9 @@ func (c *Conn) Close() error {
 // free frees all memory and objects that exist.
 func (c *Conn) free() error {
 	c.cancel(ErrClosed)
+	if c.auth.timer != nil {
+		c.auth.timer.Stop()
+	}
 	var errs []error
 	if c.driver != nil {
 		errs = append(errs, c.driver.Close())

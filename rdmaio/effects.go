@@ -34,6 +34,13 @@ func (c owner) Effects(f *engine.Effects) {
 	}
 	if f.Terms != nil {
 		c.agree(f.Terms, f.Version)
+		c.authVersion(f.Version)
+	}
+	if f.Props != nil || len(f.Auth) > 0 {
+		c.authenticate(f)
+	}
+	if len(f.Assemble)+len(f.Deliver) > 0 && c.early() {
+		c.turnAway(f)
 	}
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
@@ -91,7 +98,7 @@ func reason(why error) verbs.DisconnectReason {
 // ended logs why a connection is gone. Orderly closes are logged at Debug; for transport failures
 // the provider's log has the details.
 func (c *Conn) ended(why error) {
-	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, ErrNoVersion, ErrNoAnswer, engine.ErrInternal} {
+	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, ErrNoVersion, ErrNoAnswer, ErrHostAuth, engine.ErrInternal} {
 		if errors.Is(why, ours) {
 			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
 			return

@@ -21,10 +21,11 @@ func (c *Conn) rpcOf(m []byte) RPC {
 
 // emitUp emits ConnUp, once. Other events of the connection wait for it.
 func (c *Conn) emitUp() {
-	if c.set.Events != nil {
+	if c.set.Events != nil && c.auth.isOpen() {
 		c.begun.Do(func() {
 			c.wasUp = true
-			c.set.Events(&ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms()})
+			up := &ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms(), Peer: c.auth.peer.Load()}
+			c.set.Events(up)
 		})
 	}
 }
@@ -41,8 +42,12 @@ func (c *Conn) emitDown() {
 }
 
 // emit emits an event that the peer may have caused. On an accepted connection ConnUp comes first:
-// the side that dialed may send before Accept returns here.
+// the side that dialed may send before Accept returns here. There is no event before host
+// authentication is complete.
 func (c *Conn) emit(e Event) {
+	if !c.auth.isOpen() {
+		return
+	}
 	if c.role == engine.Responder {
 		c.emitUp()
 	}

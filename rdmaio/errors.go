@@ -45,6 +45,10 @@ var (
 	// Config.OfferTimeout. The connection is lost. A server that has version 1 only and does not
 	// answer other versions looks like this.
 	ErrNoAnswer = errors.New("rdmaio: the server did not answer the version offered within Config.OfferTimeout")
+	// ErrHostAuth reports that host authentication failed, at this side or at the peer, or that the
+	// peer sent a Call before it was complete (Config.HostAuth). The connection is lost. The error
+	// has the reason, a *hostauth.Error if the Method found it.
+	ErrHostAuth = errors.New("rdmaio: host authentication failed")
 	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls of all
 	// connections of the server use as much memory as Config.MaxMemory allows.
 	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -19,6 +20,9 @@ type ConnUp struct {
 	Conn     *Conn
 	Accepted bool  // the connection was accepted, not dialed
 	Terms    Terms // the negotiated terms
+
+	// Peer is the authenticated identity of the peer, or nil if there is none (Config.HostAuth).
+	Peer *hostauth.Peer
 }
 
 // ConnDown is emitted when a connection that was up has ended.
@@ -27,7 +31,7 @@ type ConnDown struct {
 	Reason error // as Conn.Err returns it
 }
 
-// ConnFailed is emitted when a connection could not be made.
+// ConnFailed is emitted when a connection could not be made, or its host authentication failed.
 type ConnFailed struct {
 	Addr     string // the address dialed, or the address of the peer
 	Accepted bool   // the peer asked for the connection
@@ -157,7 +161,11 @@ func preposition(accepted bool) string {
 
 // String implements fmt.Stringer.
 func (e *ConnUp) String() string {
-	return fmt.Sprintf("connection %s %s is up: %+v", preposition(e.Accepted), e.Conn.RemoteAddr(), e.Terms)
+	who := ""
+	if e.Peer != nil {
+		who = fmt.Sprintf(", authenticated as %+q by %s", e.Peer.Name, e.Peer.Method)
+	}
+	return fmt.Sprintf("connection %s %s%s is up: %+v", preposition(e.Accepted), e.Conn.RemoteAddr(), who, e.Terms)
 }
 
 // String implements fmt.Stringer.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -64,8 +65,9 @@ func lasting(err error) bool {
 		fault *Fault
 		peer  *PeerError
 		size  *SizeError
+		auth  *hostauth.Error
 	)
-	if errors.As(err, &fault) || errors.As(err, &peer) || errors.As(err, &size) {
+	if errors.As(err, &auth) || errors.As(err, &fault) || errors.As(err, &peer) || errors.As(err, &size) {
 		return true
 	}
 	for _, e := range []error{

@@ -160,13 +160,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		reject(log, req) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
-		c.emitUp()
-		s.accepted.Add(1)
-		s.list(c, true)
-		select {
-		case <-c.Done():
-		case <-ctx.Done():
-		}
+		s.attend(ctx, c)
 	}
 	err = c.Close()
 	s.mu.Lock()
@@ -175,6 +169,22 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.errs = append(s.errs, err)
 	}
 	s.mu.Unlock()
+}
+
+// attend waits until host authentication lets a connection be up, and then until it ends.
+func (s *Server) attend(ctx context.Context, c *Conn) {
+	if err := c.awaitAuth(ctx); err != nil {
+		s.rejected.Add(1)
+		s.set.emitFailed(c.RemoteAddr(), true, err)
+		return
+	}
+	c.emitUp()
+	s.accepted.Add(1)
+	s.list(c, true)
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+	}
 }
 
 // reject rejects a connection request. If it was answered already, that is an error of the
@@ -230,7 +240,7 @@ type ServerStats struct {
 	Accepted uint64
 
 	// Rejected is the number of connection requests that led to none, because of Config.MaxConns,
-	// for lack of resources, or because the peer went away.
+	// for lack of resources, because the peer went away, or because it did not authenticate.
 	Rejected uint64
 
 	// Conns is the number of connections that are up.

@@ -105,6 +105,7 @@ func (c *Conn) connected(info *verbs.ConnInfo) {
 	t = c.possible(t)
 	t.ReadsUnknown = false
 	c.applyTerms(t)
+	c.startAuthTimer()
 }
 
 // negotiate sets the terms from the private data of the peer. RDMA Reads wait for connected,

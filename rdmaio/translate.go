@@ -20,6 +20,9 @@ func translate(err error) error {
 	case *engine.SizeError:
 		return &SizeError{What: "message", Need: e.Need, Limit: e.Limit, Hint: "Conn.SetTerms made the limit smaller meanwhile: send it again"}
 	case *engine.Error:
+		if e.Reason == engine.ErrEarly {
+			return fmt.Errorf("%w: %w: %s", ErrHostAuth, errEarly, e.Detail)
+		}
 		switch sentinel := sentinelOf(e.Reason); {
 		case sentinel == nil:
 			return fmt.Errorf("rdmaio: bug of this package or of the provider: %w", err)

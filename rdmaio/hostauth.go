@@ -1,0 +1,98 @@
+package rdmaio
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// HostAuthMode says whether the peer of a connection must authenticate (R220).
+type HostAuthMode uint8
+
+// The modes. A peer that authenticates with a mode other than HostAuthOff is let in only if it
+// succeeds.
+const (
+	// HostAuthOff: this side does not take part in host authentication.
+	HostAuthOff HostAuthMode = iota
+
+	// HostAuthWanted: this side authenticates peers that take part, and lets in others without an
+	// identity (Conn.Peer). An attacker on the path can make any peer look like one of the others.
+	HostAuthWanted
+
+	// HostAuthRequired: no peer is let in that does not authenticate. Version 1, which has no host
+	// authentication, is then not used, whatever Config.Versions says.
+	HostAuthRequired
+)
+
+// String returns "off", "wanted" or "required".
+func (m HostAuthMode) String() string {
+	switch m {
+	case HostAuthOff:
+		return "off"
+	case HostAuthWanted:
+		return "wanted"
+	case HostAuthRequired:
+		return "required"
+	}
+	return fmt.Sprintf("mode %d", uint8(m))
+}
+
+// HostAuth configures host authentication (version 2;
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6). Each new connection authenticates, those of a
+// Client too. The two ends need the same Method. Package hostauth says what an attacker can do.
+//
+// Until authentication has succeeded at both ends, Dial does not return, no Call or message of an
+// extension is dispatched, and Calls of this side wait. A Call of the peer before that ends the
+// connection, and so do a failure and a limit. The peer then sees the connection closed, and not
+// the reason, which is in Conn.Err, the event ConnFailed and the log (ErrHostAuth).
+type HostAuth struct {
+	// Mode says whether the peer must authenticate. If zero, the default is HostAuthOff.
+	Mode HostAuthMode
+
+	// Method authenticates both ends. It is required, except with HostAuthOff. Package
+	// hostauth/pubkey is one.
+	Method hostauth.Method
+
+	// Limits are the largest number and size of the messages of a peer, on one connection.
+	Limits hostauth.Limits
+
+	// Timeout is the longest time that authentication may take, from the time when the connection
+	// is made. If zero, the default is 10 s. If negative, there is no limit.
+	Timeout time.Duration
+}
+
+// settleHostAuth fills in the defaults of HostAuth. It returns err if that is not nil, or the error
+// of a setting that cannot work.
+func (s *settings) settleHostAuth(err error) error {
+	h := &s.HostAuth
+	if h.Timeout == 0 {
+		h.Timeout = 10 * time.Second
+	}
+	switch {
+	case err != nil || h.Mode == HostAuthOff:
+		return err
+	case h.Mode > HostAuthRequired:
+		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is %v, must be HostAuthOff, HostAuthWanted or HostAuthRequired: %w", h.Mode, verbs.ErrInvalidValue)
+	case h.Method == nil:
+		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is %v and Method nil: set the Method: %w", h.Mode, verbs.ErrInvalidValue)
+	case h.Mode == HostAuthWanted:
+		return nil
+	case !s.speaks(v2.Number):
+		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is required and Config.Versions %v, must have 2: version 1 has no host authentication: %w", s.Versions, verbs.ErrInvalidValue)
+	}
+	s.Versions = []int{v2.Number}
+	return nil
+}
+
+// Peer returns the authenticated identity of the peer. It returns false before host authentication
+// has succeeded, if there is none on the connection (HostAuthOff, or HostAuthWanted with a peer
+// that does not take part), and if the method does not authenticate a peer of this role.
+func (c *Conn) Peer() (hostauth.Peer, bool) {
+	if p := c.auth.peer.Load(); p != nil {
+		return *p, true
+	}
+	return hostauth.Peer{}, false
+}
