@@ -26,8 +26,9 @@ import (
 //	    v                                      v
 //	authOpen: with an identity             authOpen: without one
 //
-// A connection with HostAuthOff begins with authOpen. A failure closes the connection. The goroutine
-// that runs the engine changes the state, except that the timer may change authWaiting to authOpen.
+// A connection with HostAuthOff begins with authOpen. A failure closes the connection. The
+// goroutine that runs the engine changes the state, except that the timer may change authWaiting to
+// authOpen.
 type authentication struct {
 	state   atomic.Int32
 	known   chan struct{}     // closed with authOpen; nil with HostAuthOff
