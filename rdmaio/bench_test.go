@@ -102,8 +102,9 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
-	c := plain(b, h, &rdmaio.Config{NonBlocking: true})
+// benchmark repeats a Call in a version of RPC-over-RDMA.
+func benchmark(b *testing.B, version int, h rdmaio.Handler, call *rdmaio.Call, n int64) {
+	c := plain(b, h, &rdmaio.Config{NonBlocking: true, Versions: []int{version}})
 	b.ReportAllocs()
 	b.SetBytes(n)
 	for xid := uint32(1); b.Loop(); xid++ {
@@ -111,7 +112,8 @@ func benchmark(b *testing.B, h rdmaio.Handler, call *rdmaio.Call, n int64) {
 	}
 }
 
-func BenchmarkCall128(b *testing.B) { benchmark(b, quick(nil), smallCall(), 0) }
+func BenchmarkCall128(b *testing.B)   { benchmark(b, 1, quick(nil), smallCall(), 0) }
+func BenchmarkCall128V2(b *testing.B) { benchmark(b, 2, quick(nil), smallCall(), 0) }
 
 // BenchmarkCall128Events makes Calls with Events at both sides; BenchmarkCall128 has none.
 func BenchmarkCall128Events(b *testing.B) {
@@ -127,21 +129,30 @@ func BenchmarkCall128Events(b *testing.B) {
 	}
 }
 
-func BenchmarkWrite64K(b *testing.B) {
+func BenchmarkWrite64K(b *testing.B)   { benchmarkWrite64K(b, 1) }
+func BenchmarkWrite64KV2(b *testing.B) { benchmarkWrite64K(b, 2) }
+
+func benchmarkWrite64K(b *testing.B, version int) {
 	call := writeCall(0, 0, rdmaiotest.Pattern(64<<10, 1))
 	call.ReplyBuf = make([]byte, 128)
-	benchmark(b, quick(nil), call, 64<<10)
+	benchmark(b, version, quick(nil), call, 64<<10)
 }
 
-func BenchmarkRead64K(b *testing.B) {
+func BenchmarkRead64K(b *testing.B)   { benchmarkRead64K(b, 1) }
+func BenchmarkRead64KV2(b *testing.B) { benchmarkRead64K(b, 2) }
+
+func benchmarkRead64K(b *testing.B, version int) {
 	call := readCall(0, 0, make([]byte, 64<<10))
 	call.ReplyBuf = make([]byte, 128)
-	benchmark(b, quick(rdmaiotest.Pattern(64<<10, 1)), call, 64<<10)
+	benchmark(b, version, quick(rdmaiotest.Pattern(64<<10, 1)), call, 64<<10)
 }
 
 // BenchmarkCall128x32 is 32 callers at a time.
-func BenchmarkCall128x32(b *testing.B) {
-	c := plain(b, &file{t: b}, nil)
+func BenchmarkCall128x32(b *testing.B)   { benchmarkCall128x32(b, 1) }
+func BenchmarkCall128x32V2(b *testing.B) { benchmarkCall128x32(b, 2) }
+
+func benchmarkCall128x32(b *testing.B, version int) {
+	c := plain(b, &file{t: b}, &rdmaio.Config{Versions: []int{version}})
 	var xid atomic.Uint32
 	b.ReportAllocs()
 	b.SetParallelism(16) // times GOMAXPROCS

@@ -107,8 +107,18 @@ func (v *Version) flags(htype uint32) (flags uint32, ok bool) {
 	return flags, true
 }
 
+// noChunks is the length in bytes of the header of an RDMA2_MSG whose lists are empty. Its words
+// after the prefix are 0: rdma_inv_handle and the lists.
+const noChunks = prefixSize + 4 + header.NoLists
+
 // body decodes the part of a message after the prefix.
 func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
+	// Most messages are of this form, and need no decoder.
+	if m.Kind == header.KindMsg && len(b) >= noChunks &&
+		binary.BigEndian.Uint64(b[prefixSize:])|binary.BigEndian.Uint64(b[prefixSize+8:]) == 0 {
+		m.Payload = b[noChunks:]
+		return nil
+	}
 	v.dec.Reset(b)
 	_, _ = v.dec.Next(prefixSize) // Decode has checked that there are as many bytes
 	switch m.Kind {

@@ -47,19 +47,18 @@ func (v *Version) append(m *header.Message) error {
 		p.Start.Htype = rpcrdma2.HeaderMsg
 	}
 
-	e := toError(&m.Err)
 	if m.Kind == header.KindError && m.Err.Code == header.ErrVers {
 		if err := p.Start.EncodeXDR(&v.enc); err != nil {
 			return err
 		}
-		return e.EncodeXDR(&v.enc)
+		return v.appendError(&m.Err)
 	}
 	if err := p.EncodeXDR(&v.enc); err != nil {
 		return err
 	}
 	switch m.Kind {
 	case header.KindError:
-		return e.EncodeXDR(&v.enc)
+		return v.appendError(&m.Err)
 	case header.KindProps:
 		v.props.Props = v.props.Props[:0]
 		for _, p := range m.Props {
@@ -75,4 +74,10 @@ func (v *Version) append(m *header.Message) error {
 		v.lists.InvHandle = m.InvalidateKey // R259
 	}
 	return v.lists.EncodeXDR(&v.enc)
+}
+
+// appendError appends the body of an ERROR.
+func (v *Version) appendError(e *header.Error) error {
+	body := toError(e)
+	return body.EncodeXDR(&v.enc)
 }
