@@ -34,7 +34,7 @@ func describe2(b []byte, size int, p *parts) string {
 	m := &message2{d: xdr.NewDecoder(b, &xdr.DecoderOptions{Alias: true}), size: size, rest: size - len(b), p: p}
 	m.xid, m.htype = binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[12:])
 	fmt.Fprintf(m, "xid 0x%08x version 2 ", m.xid)
-	if low, high, ok := versionError(b, size); ok { // its credit word is that of version 1
+	if low, high, ok := versionError(b, size); ok { // its credit word has the form of version 1
 		fmt.Fprintf(m, "credits %d RDMA2_ERROR ERR_VERS in the form of version 1, versions %d to %d", binary.BigEndian.Uint32(b[8:]), low, high)
 		return m.String()
 	}
@@ -106,7 +106,7 @@ func (m *message2) nomsg() {
 }
 
 // part appends which part of a continued message this is, and reports whether it is the first or
-// the only one. what is what the part has.
+// the only one. what names the contents of the part.
 func (m *message2) part(what string) (first bool) {
 	more := m.flags&rpcrdma2.FlagMore != 0
 	switch p := m.p; {

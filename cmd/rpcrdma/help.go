@@ -32,7 +32,7 @@ const helpMain = `rpcrdma tests and measures RPC over RDMA, version 1 (RFC 8166)
 
 Examples:
   rpcrdma serve                  start a test server on port 20049
-  rpcrdma ping localhost         check that it answers, and print what was negotiated
+  rpcrdma ping localhost         check that it answers, and print the version and the sizes
   rpcrdma perf localhost         measure the latency of small calls
   rpcrdma perf -size 1m -depth 8 localhost
                                  measure throughput
@@ -135,8 +135,8 @@ Examples:
 const helpJSON = `With -json, ping, perf and serve print JSON objects to standard output, one per line. Each object
 has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
 
-  ping   start     address provider program version connect_ns, and the terms. version is that of
-                   the program
+  ping   start     address provider program version connect_ns, and the terms. version is the
+                   program's
          reply     seq time_ns credits
          end       sent received min_ns mean_ns max_ns mdev_ns p99_ns
   perf   start     address provider size_bytes depth connections direction, and the terms
@@ -164,10 +164,11 @@ Flags of ping, perf and serve:
   -inline BYTES    inline threshold in each direction, header included; default 4096. With version 2
                    in -versions it is at least 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
-  -trace FILE      write a line for each step, with decoded headers, and what was negotiated; - is
+  -trace FILE      write a line for each step, with decoded headers, and the negotiated terms; - is
                    standard error. Steps are numbered; posted Receives and notifications are
                    counted, but not written
-  -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark
+  -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark, which needs
+                   tools/wireshark/rpcrdma2.lua for version 2
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
 `
 

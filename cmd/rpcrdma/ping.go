@@ -68,7 +68,7 @@ type pinger struct {
 	times hist.Histogram
 }
 
-// connect opens a device, connects, and prints what was negotiated.
+// connect opens a device, connects, and prints the negotiated terms.
 func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()

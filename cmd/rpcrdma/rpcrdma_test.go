@@ -603,6 +603,49 @@ func TestTraceAndCapture(t *testing.T) {
 	}
 }
 
+// Wireshark with the dissector of version 2 reads the capture of a conversation, and joins the
+// parts of continued messages.
+func TestCapture2(t *testing.T) {
+	tshark := witness.Program(t, "tshark")
+	const script = "../../tools/wireshark/rpcrdma2.lua"
+	if _, err := os.Stat(script); err != nil { // and go test runs this again when the script changes
+		t.Fatal(err)
+	}
+	addr := serving(t, "-versions", "2")
+	ping, perf := filepath.Join(t.TempDir(), "ping.pcapng"), filepath.Join(t.TempDir(), "perf.pcapng")
+	for _, args := range [][]string{
+		{"ping", "-c", "2", "-i", "1ms", "-pcap", ping, "-versions", "2", addr},
+		{"perf", "-n", "2", "-t", "1ms", "-size", "6k", "-pcap", perf, "-versions", "2", addr},
+	} {
+		if code, _, stderr := try(context.Background(), args...); code != exitDone {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+	}
+	dissect := func(file string, args ...string) string {
+		out, err := exec.Command(tshark, append([]string{"-X", "lua_script:" + script, "-r", file}, args...)...).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "Lua") || strings.Contains(strings.ToLower(string(out)), "malformed") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	out := dissect(ping)
+	for text, n := range map[string]int{"RDMA2_CONNPROP xid": 2, "V3 NULL Call": 2, "V3 NULL Reply": 2} {
+		if strings.Count(out, text) != n {
+			t.Errorf("found %d times %q, expected %d:\n%s", strings.Count(out, text), text, n, out)
+		}
+	}
+	// The second part of a WRITE of 6 KiB is the last one, with the RPC message.
+	if out := dissect(perf, "-o", "rpc.dissect_unknown_programs:TRUE", "-Y", "rpcrdma2.part.last", "-T", "fields", "-e", "rpcrdma2.part", "-e", "rpc.xid", "-e", "rpc.programversion"); !strings.HasPrefix(lastLine(out), "2\t0x") {
+		t.Errorf("%s", out)
+	}
+}
+
+// lastLine returns the last line of a text.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
 // Descriptions of messages in the ladder, encoded by hand (RFC 8166 §4).
 func TestDescribe(t *testing.T) {
 	for _, tt := range []struct{ hex, want string }{

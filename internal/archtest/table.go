@@ -64,7 +64,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/xdrgen/internal/*", "internal/cli/..."}, Outside: []string{kong}, Sequential: true},
 		{Package: "tools/extract/...", Sequential: true},
 		{Package: "tools/speccheck/...", Sequential: true},
-		{Package: "tools/wireshark/...", Sequential: true},
+		{Package: "tools/wireshark"},
 
 		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},

@@ -8,7 +8,8 @@ import (
 )
 
 // Capture writes the messages of traced queue pairs as a pcapng file, which stock Wireshark
-// and tshark dissect down to RPC-over-RDMA and NFS.
+// and tshark dissect down to RPC-over-RDMA version 1 and NFS. For version 2 they need
+// tools/wireshark/rpcrdma2.lua.
 //
 // The packets are made up. Each queue pair has an interface, named "device/qpN", with a TCP
 // connection of its own in raw IPv4 packets. The messages are written as an iWARP stack

@@ -1,0 +1,158 @@
+package wireshark_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+// message is a message of the capture.
+type message struct {
+	data       []byte
+	fromServer bool
+	invalidate bool // it invalidates a key
+}
+
+// unhex returns the bytes of words in hex.
+func unhex(t testing.TB, words string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(words, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// end is one end of the connection that is captured.
+type end struct {
+	cq verbs.CompletionQueue
+	qp verbs.QueuePair
+	mr verbs.MemoryRegion // of messages
+	t  *testing.T
+
+	offered verbs.MemoryRegion // whose key the other end may invalidate, once
+}
+
+// newEnd returns an end with a registered buffer.
+func newEnd(t *testing.T, dev verbs.Device) *end {
+	t.Helper()
+	e := &end{t: t}
+	pd, err := dev.AllocPD()
+	e.must(err)
+	e.cq, err = dev.CreateCQ(16, nil)
+	e.must(err)
+	e.qp, err = pd.CreateQP(verbs.QPConfig{SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: 4, MaxRecvWR: 4})
+	e.must(err)
+	e.mr, err = pd.RegisterMemory(make([]byte, 1<<16), verbs.AccessLocalWrite)
+	e.must(err)
+	e.offered, err = pd.RegisterMemory(make([]byte, 8), verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteInvalidate)
+	e.must(err)
+	t.Cleanup(func() {
+		e.must(errors.Join(e.qp.Close(), e.mr.Deregister(), e.offered.Deregister(), e.cq.Close(), pd.Close(), dev.Close()))
+	})
+	return e
+}
+
+func (e *end) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// send sends a message to another end.
+func (e *end) send(to *end, m message) {
+	e.t.Helper()
+	const half = 1 << 15 // messages received are in the upper half of a buffer
+	_, err := to.qp.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: to.mr, Offset: half, Length: half}}}})
+	e.must(err)
+	n := copy(e.mr.Bytes()[:half], m.data)
+	wr := verbs.SendWR{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: []verbs.SGE{{MR: e.mr, Length: n}}}
+	if m.invalidate {
+		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, to.offered.RKey()
+	}
+	_, err = e.qp.PostSend([]verbs.SendWR{wr})
+	e.must(err)
+	for _, end := range []*end{e, to} {
+		wcs := make([]verbs.WC, 2)
+		if k, err := end.cq.Poll(wcs); k != 1 || err != nil || wcs[0].Err() != nil {
+			e.t.Fatal(k, err, wcs[0].Err())
+		}
+	}
+}
+
+// capture returns the name of a capture of the messages, as the client's end sees them.
+func capture(t *testing.T, messages []message) string {
+	t.Helper()
+	var file bytes.Buffer
+	network := mem.New(nil)
+	inner, err := network.Open("client", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sdev, err := network.Open("server", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1000, 0)
+	pcap := trace.NewCapture(&file, 0)
+	cdev := trace.New(trace.Config{Sink: func(trace.Event) {}, Capture: pcap, Now: func() time.Time { now = now.Add(time.Millisecond); return now }}).Device(inner)
+	client, server := newEnd(t, cdev), newEnd(t, sdev)
+	ctx := context.Background()
+	l, err := sdev.Listen(ctx, "there")
+	client.must(err)
+	dialed := make(chan error)
+	go func() {
+		_, err := cdev.Dial(ctx, "there", client.qp, nil)
+		dialed <- err
+	}()
+	req, err := l.Accept(ctx)
+	client.must(err)
+	_, err = req.Accept(ctx, server.qp, nil)
+	client.must(err)
+	client.must(<-dialed)
+	client.must(l.Close())
+	for _, m := range messages {
+		from, to := client, server
+		if m.fromServer {
+			from, to = to, from
+		}
+		from.send(to, m)
+	}
+	client.must(pcap.Err())
+	name := filepath.Join(t.TempDir(), "messages.pcapng")
+	client.must(os.WriteFile(name, file.Bytes(), 0o600))
+	return name
+}
+
+// tshark returns the lines that tshark with the dissector prints of a capture, without those of
+// connection setup.
+func tshark(t *testing.T, name string, args ...string) []string {
+	t.Helper()
+	const script = "rpcrdma2.lua"
+	if _, err := os.Stat(script); err != nil { // and go test runs this again when the script changes
+		t.Fatal(err)
+	}
+	cmd := exec.Command(witness.Program(t, "tshark"), append([]string{"-X", "lua_script:" + script, "-r", name}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || strings.Contains(errs.String()+string(out), "Lua") {
+		t.Fatalf("%v\n%s%s", err, out, errs.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	return lines[min(2, len(lines)):]
+}

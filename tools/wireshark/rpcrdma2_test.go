@@ -1,0 +1,88 @@
+// Package wireshark_test runs the dissector rpcrdma2.lua in tshark over captures of the kind that
+// "rpcrdma ping -pcap" writes. Its messages are encoded by hand from
+// draft-ietf-nfsv4-rpcrdma-version-two-00.
+package wireshark_test
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	start = "0000002a 00000002 00200003 " // XID 42, version 2, ceiling 32, 3 granted
+	none  = "00000000 00000000 00000000 00000000 "
+	call  = "0000002a 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000"
+	reply = "0000002a 00000001 00000000 00000000 00000000 00000000"
+)
+
+// Every kind of message has its fields, and RPC messages go on to Wireshark's own dissectors.
+func TestFields(t *testing.T) {
+	fields := []string{
+		"xid", "version", "credit.ceiling", "credit.granted", "credit.version1", "type", "flags", "inv_handle", "position", "handle", "length", "offset", "write_chunk",
+		"error", "error.low", "error.high", "error.max", "error.chunk", "error.need", "property", "property.size", "property.value", "property.reverse", "property.data",
+		"part", "body", "short", "bad_list", "trailing", "undefined_flag", "inside",
+	}
+	var messages []message
+	for _, c := range cases {
+		messages = append(messages, message{data: unhex(t, c.hex), fromServer: c.fromServer, invalidate: c.invalidate})
+	}
+	args := []string{"-T", "fields", "-E", "separator=|", "-E", "aggregator=;", "-e", "_ws.col.Info"}
+	for _, f := range fields {
+		args = append(args, "-e", "rpcrdma2."+f)
+	}
+	lines := tshark(t, capture(t, messages), args...)
+	if len(lines) != len(cases) {
+		t.Fatalf("%d lines, expected %d:\n%s", len(lines), len(cases), strings.Join(lines, "\n"))
+	}
+	for i, c := range cases {
+		values := strings.Split(lines[i], "|")
+		var got []string
+		for k, f := range fields {
+			if v := values[k+1]; v != "" {
+				got = append(got, f+"="+v)
+			}
+		}
+		if text := strings.Join(got, " "); values[0] != c.info || text != c.want {
+			t.Errorf("%s\nfound    %s: %s\nexpected %s: %s", c.hex, values[0], text, c.info, c.want)
+		}
+	}
+}
+
+// A message that ends anywhere is an expert's note, never an error of the script.
+func TestTruncated(t *testing.T) {
+	var messages []message
+	var short []bool
+	for _, c := range cases {
+		b := unhex(t, c.hex)
+		if b[7] != 2 || c.short || c.parts {
+			continue
+		}
+		for n := 16; n < len(b); n += 4 {
+			if n == 28 && b[15] == 4 { // the size of an ERR_VERS in the form of version 1
+				continue
+			}
+			messages = append(messages, message{data: b[:n], fromServer: c.fromServer})
+			short = append(short, n < c.header)
+		}
+	}
+	lines := tshark(t, capture(t, messages), "-T", "fields", "-E", "separator=|", "-e", "rpcrdma2.xid", "-e", "rpcrdma2.short")
+	if len(lines) != len(messages) {
+		t.Fatalf("%d lines, expected %d", len(lines), len(messages))
+	}
+	for i, line := range lines {
+		_, note, _ := strings.Cut(line, "|")
+		if strings.HasPrefix(line, "|") || (note != "") != short[i] {
+			t.Errorf("%x: found %q, expected that it is short: %v", messages[i].data, line, short[i])
+		}
+	}
+}
+
+// Messages of other versions are left alone: the second word says the version, whatever follows.
+func TestOtherVersions(t *testing.T) {
+	one := message{data: unhex(t, "0000002a 00000001 00000020 00000000 00000000 00000000 00000000"+call)}
+	three := message{data: unhex(t, "0000002a 00000003 00200003 00000000 00000000"+none+call)}
+	lines := tshark(t, capture(t, []message{one, three}), "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "rpcordma.xid", "-e", "rpcrdma2.xid")
+	if got, want := strings.Join(lines, " "), "NFS|0x0000002a| DDP/RDMA||"; got != want {
+		t.Errorf("found %s, expected %s", got, want)
+	}
+}
