@@ -34,6 +34,9 @@ type Peer struct {
 	Mem  []byte             // its messages, and the data of its RDMA operations
 	Lost <-chan struct{}    // closed with the connection
 
+	// Invalidated is the key that the last message invalidated, or 0.
+	Invalidated uint32
+
 	t      testing.TB
 	recvs  int // Receives
 	size   int // of each in bytes, and of the send buffer
@@ -199,6 +202,7 @@ func (p *Peer) Message(wait time.Duration) Raw {
 	if !ok || wc.Status != verbs.StatusSuccess {
 		return nil
 	}
+	p.Invalidated = wc.InvalidatedRKey
 	b := append([]byte(nil), p.Mem[int(wc.WRID)*p.size:][:wc.ByteLen]...)
 	p.recv(wc.WRID)
 	return b

@@ -49,8 +49,7 @@ func (l *ledger2) refusesVersion(head string) bool {
 		return false
 	}
 	b := []byte(head)
-	high := binary.BigEndian.Uint32(b[24:])
-	return binary.BigEndian.Uint32(b[12:]) == 4 && binary.BigEndian.Uint32(b[16:]) == 1 && (!l.begun || high == 2)
+	return !l.begun && binary.BigEndian.Uint32(b[12:]) == 4 && binary.BigEndian.Uint32(b[16:]) == 1
 }
 
 func (l *ledger2) received(head string) {

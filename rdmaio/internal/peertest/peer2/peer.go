@@ -99,7 +99,7 @@ func (p *Peer) SendInvalidate(m Message, key uint32) {
 func (p *Peer) Next() Message {
 	p.t.Helper()
 	for {
-		m, ok := p.any(peertest.Patience)
+		m, ok := p.Poll(peertest.Patience)
 		switch {
 		case !ok:
 			p.t.Fatalf("no message; the connection: %v", p.QP.Err())
@@ -112,7 +112,7 @@ func (p *Peer) Next() Message {
 // NextGrant waits for a message that only grants credits.
 func (p *Peer) NextGrant() Message {
 	p.t.Helper()
-	m, ok := p.any(peertest.Patience)
+	m, ok := p.Poll(peertest.Patience)
 	if !ok || !m.IsGrant() {
 		p.t.Fatalf("got %v, %v, want a grant", m, ok)
 	}
@@ -146,7 +146,7 @@ func (p *Peer) Whole() (m Message, parts int) {
 func (p *Peer) Quiet() {
 	p.t.Helper()
 	for {
-		m, ok := p.any(5 * time.Millisecond)
+		m, ok := p.Poll(5 * time.Millisecond)
 		switch {
 		case !ok:
 			return
@@ -182,7 +182,8 @@ func (p *Peer) Raw() []byte {
 	return b
 }
 
-func (p *Peer) any(wait time.Duration) (Message, bool) {
+// Poll returns the next message, if one comes in time.
+func (p *Peer) Poll(wait time.Duration) (Message, bool) {
 	p.t.Helper()
 	if len(p.early) > 0 {
 		m := p.early[0]
