@@ -222,9 +222,6 @@ func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	if err := c.awaitVersion(ctx); err != nil { // on an accepted connection it may come
 		return nil, err
 	}
-	if err := c.awaitAuth(ctx); err != nil {
-		return nil, err
-	}
 	if c.role == engine.Responder && c.agreed.Load().Reverse == header.ReverseNone {
 		return nil, fmt.Errorf("%w: the peer serves none (property 5 of draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.5)", ErrReverse)
 	}

@@ -44,10 +44,10 @@ func (m HostAuthMode) String() string {
 // draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.6). Each new connection authenticates, those of a
 // Client too. The two ends need the same Method. Package hostauth says what an attacker can do.
 //
-// Until authentication has succeeded at both ends, Dial does not return, no Call or message of an
-// extension is dispatched, and Calls of this side wait. A Call of the peer before that ends the
-// connection, and so do a failure and a limit. The peer then sees the connection closed, and not
-// the reason, which is in Conn.Err, the event ConnFailed and the log (ErrHostAuth).
+// Until authentication has succeeded at both ends, Dial does not return, a Server does not list the
+// connection, and no Call or message of an extension is dispatched. A Call of the peer before that
+// ends the connection, and so do a failure and a limit. The peer then sees the connection closed,
+// and not the reason, which is in Conn.Err, the event ConnFailed and the log (ErrHostAuth).
 type HostAuth struct {
 	// Mode says whether the peer must authenticate. If zero, the default is HostAuthOff.
 	Mode HostAuthMode

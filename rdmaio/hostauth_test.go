@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"strings"
 	"sync"
@@ -68,25 +69,31 @@ func authConfig(mode rdmaio.HostAuthMode, m hostauth.Method) *rdmaio.Config {
 
 // fabric is a pair of devices, and the address to listen at.
 type fabric struct {
-	server, client verbs.Device
-	addr           string
+	server, client, relay verbs.Device
+	addr                  string
 }
 
-// fabrics opens devices of a kind: "mem", "rdmatcp", or "tls" for rdmatcp over TLS.
+// fabrics opens devices of a kind. "tls" is rdmatcp over TLS. All but rdmatcp have channel
+// bindings.
 var fabrics = map[string]func(t testing.TB) fabric{
 	"mem": func(t testing.TB) fabric {
 		net := mem.New(nil)
-		return fabric{opened(t, func() (*mem.Device, error) { return net.Open("server", nil) }), opened(t, func() (*mem.Device, error) { return net.Open("client", nil) }), "there"}
+		open := func(name string) verbs.Device {
+			return opened(t, func() (*mem.Device, error) { return net.Open(name, nil) })
+		}
+		return fabric{open("server"), open("client"), open("relay"), "there"}
 	},
 	"rdmatcp": func(t testing.TB) fabric {
-		open := func() (*rdmatcp.Device, error) { return rdmatcp.Open(nil) }
-		return fabric{opened(t, open), opened(t, open), "127.0.0.1:0"}
+		open := func() verbs.Device { return opened(t, openTCP) }
+		return fabric{open(), open(), open(), "127.0.0.1:0"}
 	},
 	"tls": func(t testing.TB) fabric {
-		open := func() (*rdmatcp.Device, error) { return rdmatcp.Open(nil) }
-		return fabric{newTLSDevice(t, opened(t, open)), newTLSDevice(t, opened(t, open)), "127.0.0.1:0"}
+		open := func() verbs.Device { return newTLSDevice(t, opened(t, openTCP)) }
+		return fabric{open(), open(), open(), "127.0.0.1:0"}
 	},
 }
+
+func openTCP() (*rdmatcp.Device, error) { return rdmatcp.Open(nil) }
 
 // opened opens a device, which is closed at the end of the test.
 func opened[D verbs.Device](t testing.TB, open func() (D, error)) D {
@@ -147,6 +154,26 @@ func (h *happened) add(e rdmaio.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, e)
+}
+
+// logged collects the log of one side.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // await waits for an event of a type.
@@ -258,6 +285,130 @@ func TestHostAuthModes(t *testing.T) {
 					t.Errorf("peer %+v; %v", peer, up)
 				}
 			})
+		}
+	}
+}
+
+// R219: all kinds of identities, with chains of certificates that are longer than a Send, with the
+// smallest number of credits and other sizes of messages.
+func TestHostAuthIdentities(t *testing.T) {
+	h, root := newHosts(t), newIssuer(t)
+	long := func(c *x509.Certificate) {
+		for i := range 150 {
+			c.DNSNames = append(c.DNSNames, fmt.Sprintf("name%d.of.a.host.with.many.names.example", i))
+		}
+	}
+	chain := func(cfg pubkey.Config, key ed25519.PrivateKey, name string) pubkey.Config {
+		cfg.Roots = root.pool()
+		cfg.Chain = [][]byte{certify(t, root, key, func(c *x509.Certificate) { c.DNSNames = []string{name}; long(c) })}
+		if n := len(cfg.Chain[0]); n < 5000 {
+			t.Fatalf("a certificate of %d bytes is shorter than a Send", n)
+		}
+		return cfg
+	}
+	certified := [2]pubkey.Config{chain(h.serverKey(), h.server, "nas1"), chain(h.clientKey(), h.client, "host7")}
+	mixed := [2]pubkey.Config{h.serverKey(), certified[1]}
+	mixed[0].Roots = root.pool()
+	for name, open := range fabrics {
+		for kind, m := range map[string][2]pubkey.Config{"keys": {h.serverKey(), h.clientKey()}, "certificates": certified, "mixed": mixed} {
+			for size, change := range map[string]func(*rdmaio.Config){
+				"default": func(*rdmaio.Config) {}, "one credit": func(c *rdmaio.Config) { c.Credits = 1 },
+				"large": func(c *rdmaio.Config) { c.InlineSend, c.InlineRecv = 16<<10, 16<<10 },
+			} {
+				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
+					f := open(t)
+					var seen happened
+					cfg := authConfig(rdmaio.HostAuthRequired, method(t, m[0]))
+					change(cfg)
+					cfg.Events = seen.add
+					srv, _ := f.listen(t, cfg)
+					cfg = authConfig(rdmaio.HostAuthRequired, method(t, m[1]))
+					change(cfg)
+					conn, err := f.dial(t, srv.Addr(), cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					peer, _ := conn.Peer()
+					up := await[*rdmaio.ConnUp](t, &seen)
+					if peer.Name != "nas1" || up.Peer.Name != "host7" || !public(h.server).Equal(peer.Key) || !public(h.client).Equal(up.Peer.Key) {
+						t.Errorf("peers %+v and %+v", peer, up.Peer)
+					}
+					if (peer.Certificates != nil) != (kind == "certificates") || (up.Peer.Certificates != nil) != (kind != "keys") {
+						t.Errorf("%d and %d certificates", len(peer.Certificates), len(up.Peer.Certificates))
+					}
+				})
+			}
+		}
+	}
+}
+
+// R220, T106: one end does not accept the other. It has the reason, and the other sees the
+// connection closed. Nothing is served.
+func TestHostAuthRefused(t *testing.T) {
+	h, other, root := newHosts(t), newHosts(t), newIssuer(t)
+	certified := func(change func(*x509.Certificate)) pubkey.Config {
+		cfg := h.serverKey()
+		cfg.Chain = [][]byte{certify(t, root, h.server, func(c *x509.Certificate) { c.DNSNames = []string{"nas1"}; change(c) })}
+		return cfg
+	}
+	trusting := h.clientKey()
+	trusting.Keys, trusting.Roots = nil, root.pool()
+	for name, c := range map[string]struct {
+		server, client func(*pubkey.Config)
+		base           *pubkey.Config // of the server, in place of a bare key
+		byClient       bool           // the client refuses
+		want           error
+	}{
+		"client has another key":  {client: func(c *pubkey.Config) { c.Key = other.client }, want: hostauth.ErrUntrusted},
+		"server has another key":  {server: func(c *pubkey.Config) { c.Key = other.server }, byClient: true, want: hostauth.ErrUntrusted},
+		"server has another name": {client: func(c *pubkey.Config) { c.ServerName = "nas2" }, byClient: true, want: hostauth.ErrUntrusted},
+		"server refuses by a function": {server: func(c *pubkey.Config) {
+			c.Verify = func(hostauth.Peer, [][]*x509.Certificate) error { return errors.New("not today") }
+		}, want: hostauth.ErrUntrusted},
+		"expired":         {byClient: true, want: hostauth.ErrCertificate, base: new(certified(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), client: func(c *pubkey.Config) { *c = trusting }},
+		"of another host": {byClient: true, want: hostauth.ErrCertificate, base: new(certified(func(c *x509.Certificate) { c.DNSNames = []string{"nas2"} })), client: func(c *pubkey.Config) { *c = trusting }},
+		"unknown issuer": {byClient: true, want: hostauth.ErrCertificate, base: new(certified(func(*x509.Certificate) {})), client: func(c *pubkey.Config) {
+			*c = trusting
+			c.Roots = newIssuer(t).pool()
+		}},
+	} {
+		for kind, open := range fabrics {
+			for _, mode := range []rdmaio.HostAuthMode{rdmaio.HostAuthWanted, rdmaio.HostAuthRequired} {
+				t.Run(fmt.Sprint(name, "/", kind, "/", mode), func(t *testing.T) {
+					f := open(t)
+					server, client := h.serverKey(), h.clientKey()
+					if c.base != nil {
+						server = *c.base
+					}
+					for cfg, change := range map[*pubkey.Config]func(*pubkey.Config){&server: c.server, &client: c.client} {
+						if change != nil {
+							change(cfg)
+						}
+					}
+					var seen happened
+					var log logged
+					cfg := authConfig(mode, method(t, server))
+					cfg.Events, cfg.Logger = seen.add, log.logger()
+					srv, served := f.listen(t, cfg)
+					_, atClient := f.dial(t, srv.Addr(), authConfig(mode, method(t, client)))
+					atServer := await[*rdmaio.ConnFailed](t, &seen).Reason
+					own, peers := atServer, atClient
+					if c.byClient {
+						own, peers = atClient, atServer
+					} else if !strings.Contains(log.String(), "a connection was given up") {
+						t.Errorf("log: %s", log.String())
+					}
+					if !errors.Is(own, rdmaio.ErrHostAuth) || !errors.Is(own, c.want) {
+						t.Errorf("own reason: %v, want %v", own, c.want)
+					}
+					if !errors.Is(peers, rdmaio.ErrHostAuth) || !errors.Is(peers, verbs.ErrPeerDisconnected) || errors.Is(peers, c.want) {
+						t.Errorf("the other end: %v, want %v", peers, verbs.ErrPeerDisconnected)
+					}
+					if served.Load() != 0 || len(srv.Conns()) != 0 {
+						t.Errorf("%d Calls served, %d connections", served.Load(), len(srv.Conns()))
+					}
+				})
+			}
 		}
 	}
 }
