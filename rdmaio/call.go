@@ -200,7 +200,7 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 	case <-canceled:
 	}
 	s.left = new(leftover)
-	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Left: s.left})
+	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Control: &engine.Control{Left: s.left}})
 	<-s.done // comes at once: the engine no longer uses the slot
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
 		return ctx.Err()

@@ -17,7 +17,7 @@ func (c *Conn) growSendBuffers(n int) {
 		}
 		list = append(list, &engine.Buffer{MR: b.MR, Bytes: b.Bytes, Owner: b})
 	}
-	c.driver.Post(engine.Event{Kind: engine.EventBuffers, Buffers: list})
+	c.driver.Post(engine.Event{Kind: engine.EventBuffers, Control: &engine.Control{Buffers: list}})
 }
 
 // freeSendBuffer frees a send buffer that the engine returned. The pool does not keep it, because

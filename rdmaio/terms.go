@@ -80,7 +80,7 @@ func (c *Conn) SetTerms(t Terms) error {
 // applyTerms makes the connection and the engine use t.
 func (c *Conn) applyTerms(t header.Terms) {
 	c.agree(&t, nil)
-	c.driver.Post(engine.Event{Kind: engine.EventTerms, Terms: &t})
+	c.driver.Post(engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: &t}})
 }
 
 // possible returns t without the RDMA Reads that the queue pairs cannot make. Calls received that

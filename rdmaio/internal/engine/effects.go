@@ -50,7 +50,7 @@ type Effects struct {
 
 	Deliver []*Request // run the handler; it is followed by EventReply, once
 	Done    []*Call    // ended: the caller may go on
-	Settled []any      // Event.Left of cancelled Calls whose offers the peer no longer uses
+	Settled []any      // Control.Left of cancelled Calls whose offers the peer no longer uses
 	Release []*Request // answered or lost: no longer in use
 
 	// WantBuffers is the number of further send buffers that would be useful. EventBuffers answers

@@ -122,7 +122,7 @@ func (e *Engine) event(ev *Event) {
 			e.postRecv(i)
 		}
 	case EventTerms:
-		e.negotiation.base = *ev.Terms
+		e.negotiation.base = *ev.Control.Terms
 		e.negotiation.setTerms()
 		e.responder.admit()
 	case EventOpen:
@@ -134,13 +134,17 @@ func (e *Engine) event(ev *Event) {
 	case EventCall:
 		e.requester.call(ev.Call)
 	case EventCancel:
-		e.requester.cancel(ev.XID, ev.Call, ev.Left)
+		var left any
+		if ev.Control != nil {
+			left = ev.Control.Left
+		}
+		e.requester.cancel(ev.XID, ev.Call, left)
 	case EventAssembly:
 		e.responder.assemble(ev.Request, ev.Err)
 	case EventReply:
 		e.responder.answer(ev.Request)
 	case EventBuffers:
-		e.sends.addBuffers(ev.Buffers)
+		e.sends.addBuffers(ev.Control.Buffers)
 	case EventTimer:
 		e.sends.timer()
 		e.responder.timer()

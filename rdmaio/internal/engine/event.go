@@ -13,8 +13,8 @@ const (
 	// EventStart: the queue pair exists. It is the first event, once.
 	EventStart EventKind = iota
 
-	// EventTerms: Terms are negotiated, before the first message in either direction, or later
-	// when both ends have changed them.
+	// EventTerms: Control.Terms are negotiated, before the first message in either direction, or
+	// later when both ends have changed them.
 	EventTerms
 
 	// EventOpen: the connection is up at the end that dialed, which may send.
@@ -23,12 +23,13 @@ const (
 	EventCompletion // WC was polled
 	EventCall       // Call is to be sent
 
-	// EventCancel: the caller of Call, XID no longer waits. Left is for Effects.Settled.
+	// EventCancel: the caller of Call, XID no longer waits. Control.Left, if there is a Control, is
+	// for Effects.Settled.
 	EventCancel
 
 	EventAssembly // Request.Assembly is set, or Err has the reason why not
 	EventReply    // Request.Answer is set
-	EventBuffers  // Buffers answers Effects.WantBuffers
+	EventBuffers  // Control.Buffers answers Effects.WantBuffers
 	EventTimer    // the time in Effects.Deadline has come
 
 	// EventBroken: the queue pair is in its error state, or a post or request failed, with Err. WC
@@ -67,15 +68,15 @@ type Event struct {
 	Call    *Call
 	Request *Request
 	WC      *verbs.WC // valid during Step
-	Terms   *header.Terms
-	Buffers []*Buffer // at most the wanted number of send buffers; none if there is no memory
-	Left    any
 	Err     error
 	Control *Control
 }
 
-// Control has the inputs of the rarer events.
+// Control has the inputs of the rarer events, so that an Event, which is copied, is small.
 type Control struct {
+	Terms    *header.Terms
+	Buffers  []*Buffer // at most the wanted number of send buffers; none if there is no memory
+	Left     any
 	Props    []header.Property
 	Other    Other
 	Size     int

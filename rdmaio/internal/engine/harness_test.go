@@ -148,7 +148,7 @@ func (b *bench) addBuffers(n int) {
 		list = append(list, buf)
 	}
 	b.wanted = 0
-	b.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
+	b.step(engine.Event{Kind: engine.EventBuffers, Control: &engine.Control{Buffers: list}})
 }
 
 // check tests the invariants between any two events.

@@ -17,7 +17,7 @@ import (
 // agreed gives the engine its terms.
 func (b *bench) agreed(t header.Terms) {
 	b.t.Helper()
-	b.step(engine.Event{Kind: engine.EventTerms, Terms: &t})
+	b.step(engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: &t}})
 }
 
 var invalidating = header.Terms{Send: 1024, Recv: 1024, RemoteInvalidate: true}

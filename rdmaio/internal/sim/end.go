@@ -63,7 +63,7 @@ func (w *world) newLink() {
 	l.inline = w.draw.inline
 	said := [2][]byte{w.private(0), w.private(1)}
 	for i, e := range l.ends {
-		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Terms: w.agree(i, said[1-i])})
+		e.step(engine.Event{Kind: engine.EventStart}, engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: w.agree(i, said[1-i])}})
 	}
 	if w.versions.mixed {
 		l.ends[0].step(engine.Event{Kind: engine.EventOpen})
@@ -227,7 +227,7 @@ func (e *end) growSendBuffers(n int) {
 		list = append(list, e.buffer())
 	}
 	e.borrowed += len(list)
-	e.step(engine.Event{Kind: engine.EventBuffers, Buffers: list})
+	e.step(engine.Event{Kind: engine.EventBuffers, Control: &engine.Control{Buffers: list}})
 }
 
 // giveAssembly gives a Request its assembly buffer.

@@ -42,6 +42,6 @@ func (l *link) resize() {
 		terms := &header.Terms{
 			Send: l.inline[i], Recv: l.inline[1-i], RemoteInvalidate: l.w.draw.invalidate, Reads: l.w.draw.reads[i],
 		}
-		e.step(engine.Event{Kind: engine.EventTerms, Terms: terms})
+		e.step(engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: terms}})
 	}
 }
