@@ -177,3 +177,43 @@ func TestLostInSequence(t *testing.T) {
 		}
 	}
 }
+
+// A drain waits for the last part of a message that is being sent, however few credits there are.
+func TestDrainInSequence(t *testing.T) {
+	why := errors.New("drained")
+	p := newPair(t, [2]int{1, 0}, [2]int{0, 1}, nil)
+	c := p.ends[0].call(1, nil)
+	p.run()
+	r := p.ends[1].answer(pattern(20000))
+	p.ends[1].step(engine.Event{Kind: engine.EventDrain, Err: why})
+	p.run()
+	if c.Err != nil || !bytes.Equal(c.Reply[8:], pattern(20000)) || !errors.Is(p.ends[1].fail, why) || r.Err != nil {
+		t.Errorf("the Call: %v, %d bytes; the server: %v, %v", c.Err, len(c.Reply), p.ends[1].fail, r.Err)
+	}
+}
+
+// R155: properties wait for the end of the message that is being sent in parts, and Calls and
+// answers do. The pair checks it.
+func TestNothingInSequence(t *testing.T) {
+	p := newPair(t, [2]int{2, 1}, [2]int{1, 2}, nil)
+	p.run()
+	for xid := uint32(1); xid < 6; xid++ {
+		p.ends[0].call(xid, pattern(20000))
+		p.ends[1].call(xid, pattern(20000))
+		p.ends[0].step(engine.Event{Kind: engine.EventProperties, Control: &engine.Control{}})
+		p.ends[0].deliver()
+		p.ends[1].deliver()
+		p.ends[1].step(engine.Event{Kind: engine.EventProperties, Control: &engine.Control{}})
+		p.run()
+		for _, s := range p.ends {
+			for len(s.reqs) > 0 {
+				s.answer(pattern(20000))
+			}
+		}
+	}
+	p.run()
+	if len(p.ends[0].done) != 5 || len(p.ends[1].done) != 5 {
+		t.Errorf("%d and %d Calls end", len(p.ends[0].done), len(p.ends[1].done))
+	}
+	p.settled()
+}

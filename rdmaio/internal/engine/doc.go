@@ -36,15 +36,40 @@
 //
 // # Rules
 //
-// Calls in flight never exceed the grant, which is one before the first Reply (R127, R128). The
-// send queue never overflows: a chain of requests is posted whole when its entries are free and, if
-// it ends in a message, a send buffer. Chains are posted in the order of the requests (T130). The
-// last request of a chain is signaled, unless no work waits for it and another chain follows in the
-// same Step. Every Receive is posted again when its message is done with: at a requester at once,
-// at a responder with the answer. A received message causes one ERROR at most, and an ERROR none.
-// Each Call ends exactly once.
+// In version 1 Calls in flight never exceed the grant, which is one before the first Reply (R127,
+// R128). The send queue never overflows: a chain of requests is posted whole when its entries are
+// free and, if it ends in a message, a send buffer. Chains are posted in the order of the requests
+// (T130). The last request of a chain is signaled, unless no work waits for it and another chain
+// follows in the same Step. Every Receive is posted again when its message is done with: at a
+// requester at once, at a responder with the answer. A received message causes one ERROR at most,
+// and an ERROR none. Each Call ends exactly once.
 //
 // No message is larger than the terms allow. Before EventTerms these are the terms with a peer that
 // advertised nothing (R36, R37). If the terms allow it, a Reply invalidates one key of its Call. If
 // the peer invalidates any other key, the connection ends (R264, R265).
+//
+// # Rules of version 2
+//
+// The end that dialed sends its properties first, and nothing else until there is an answer. It has
+// one credit for that. No Call goes before the version is known; the end that accepted never sends
+// first (R42, R178, R182; A7, A31). A message of another version later ends the connection (R188).
+//
+// Each message costs a credit of its sender (R169). Answers wait for credits, too. No end sends
+// more than it was granted, and a peer that does loses the connection (R170). For each credit
+// granted and not used a Receive is posted, and two more: one for a grant without a credit (R172,
+// R175). So a Receive is posted again when its message was read. A Call keeps it until it is
+// answered only if that leaves a credit to grant; otherwise it is copied. A message that only
+// grants is sent when nothing else can be, and never because of another one (R171, R176).
+//
+// The order of messages that can go is: messages of control, the next part of the message that is
+// being sent, then Calls and answers by their tickets, then a grant. Between the parts of a message
+// nothing goes but ERRORs and grants (R155; A5). The last part has the chunks, and the RDMA Writes
+// go before it (R158, R164). A Call that is cancelled between its parts is sent to its end.
+//
+// Of a continued message that comes, the memory is reserved before it is allocated, about twice the
+// bytes received at most (R162). One that is too long is passed over to its end. Any message that
+// is no part of it, apart from grants and ERRORs, is a fault that ends both (R156). If it is a
+// Reply, its Call ends (A8). The end that dialed sends no ERROR, except about a Call (R193).
+//
+// A Call names the one key that its Reply may invalidate, with its last part (R259, R260).
 package engine

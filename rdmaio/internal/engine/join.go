@@ -42,8 +42,8 @@ const maxParts = 1 << 16
 
 // add takes a message that has MORE, or that comes in the middle of a continued one. It returns
 // false for a part that is not the last: the message is done with. With the last part, m.Payload is
-// the whole payload, in the memory own. own is nil if the payload is still the Receive. f is a fault
-// of the sequence.
+// the whole payload, in the memory own. own is nil if the payload is still the Receive. f is a
+// fault of the sequence.
 func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []byte, f *header.Fault) {
 	switch {
 	case j.state == joinIdle: // m.More

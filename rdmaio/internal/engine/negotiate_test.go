@@ -38,6 +38,7 @@ func TestOffer(t *testing.T) {
 		{name: "T98: the version refused is in the range", answer: errVers(xid, 2, 1, 2, false), want: 1},
 		{name: "T98: all versions", answer: errVers(xid, 2, 0, ^uint32(0), false), want: 1},
 		{name: "T98: a range without ours", answer: errVers(xid, 2, 5, 9, false), fails: true},
+		{name: "T98: below all of ours", answer: errVers(xid, 2, 0, 0, false), fails: true},
 		{name: "T98: only the version refused", answer: errVers(xid, 2, 2, 2, false), fails: true},
 		{name: "T98: an empty range", answer: errVers(xid, 2, 2, 1, false), fails: true},
 		{name: "R185: no version in common", answer: errVers(xid, 2, 1, 1, false), alone: true, fails: true},
@@ -82,6 +83,9 @@ func TestOffer(t *testing.T) {
 			}
 			if s.version != c.want || len(s.sent) != 1 || binary.BigEndian.Uint32(s.sent[0][4:]) != c.want {
 				t.Fatalf("version %v, %d messages, want %d and the Call", s.version, len(s.sent), c.want)
+			}
+			if want := map[uint32]int{1: header.LeastInline, 2: 4096}[c.want]; s.terms.Send != want { // R42, R190
+				t.Errorf("messages of %d bytes, want %d", s.terms.Send, want)
 			}
 			if c.want == 1 { // R188: on the same connection
 				s.receive(version1(7, 2, 0, rpcReply2(7)), 0)
@@ -147,7 +151,8 @@ func TestServerVersions(t *testing.T) {
 				s.sent = nil
 			}
 			s.receive([]byte("short"), 0)
-			s.receive(peer2.Message{XID: 5, Vers: 9, Type: peer2.Error, Code: 1}.Bytes(), 0) // no answer to an ERROR
+			// No answer to an ERROR.
+			s.receive(peer2.Message{XID: 5, Vers: 9, Type: peer2.Error, Code: 1}.Bytes(), 0)
 			if len(s.sent) != 0 || s.version != 0 || s.fail != nil {
 				t.Fatalf("%s: %d messages, version %d, %v", name, len(s.sent), s.version, s.fail)
 			}
