@@ -177,5 +177,13 @@ func TestPropertySets(t *testing.T) {
 		if len(s.reqs) != 1 {
 			t.Errorf("%s: the next Call is not served: %v", name, s.fail)
 		}
+
+		s = newTalking(t, 0, 2, 2, nil) // R193: the end that dialed answers none of them
+		s.get(c.list...)
+		for _, m := range s.parsed() {
+			if m.Type != peer2.Error || name != "R156: a Call between" { // a reverse Call is refused
+				t.Errorf("%s: the client sends %+v", name, m)
+			}
+		}
 	}
 }
