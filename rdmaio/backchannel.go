@@ -150,3 +150,6 @@ func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) {
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}
+
+// turns implements source. Only the client chooses the version.
+func (*Backchannel) turns(*Conn, error) bool { return false }

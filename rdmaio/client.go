@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,13 @@ type ClientConfig struct {
 	// is never idle, and is replaced at once when it is lost, because the server may call (RFC 8167
 	// §5.4).
 	IdleTimeout time.Duration
+
+	// VersionMemory is the time for which the Client remembers that its server has to be approached
+	// with another version than the first of Conn.Versions, and begins with that one. If zero, the
+	// default is 10 min. If negative, nothing is remembered: a server that does not answer version
+	// 2 is then never reached. It has no effect unless Conn.Versions has both versions. See
+	// "Versions" in the documentation of the package, and Client.ForgetVersion.
+	VersionMemory time.Duration
 }
 
 // settled returns the configuration with its defaults.
@@ -87,6 +95,7 @@ func (cfg *ClientConfig) settled() (ClientConfig, error) {
 	duration(&c.MaxBackoff, 30*time.Second)
 	duration(&c.StuckTimeout, 10*time.Second)
 	duration(&c.IdleTimeout, 5*time.Minute)
+	duration(&c.VersionMemory, 10*time.Minute)
 	count(&c.DialFailures, int(^uint(0)>>1))
 	count(&c.Retransmits, 4)
 	if c.MaxBackoff < c.MinBackoff {
@@ -126,6 +135,7 @@ type Client struct {
 	dev    verbs.Device
 	addr   string
 	cfg    ClientConfig
+	log    *slog.Logger
 	xids   xids
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -142,8 +152,11 @@ type Client struct {
 	stats   ClientStats
 	next    time.Time // of the next attempt, after a failure
 
-	pause time.Duration // the last pause; only run uses it
-	again atomic.Uint64
+	pause  time.Duration // the last pause; only run uses it
+	turned bool          // the last attempt began at once with another version; only run uses it
+	again  atomic.Uint64
+
+	versions versionMemory
 
 	closing  sync.Once
 	closeErr error // of connections' Close
@@ -152,11 +165,15 @@ type Client struct {
 // ClientStats holds the counts of a Client. They only grow.
 type ClientStats struct {
 	Connects        uint64 // connections made
-	DialFailures    uint64 // attempts to connect that failed
+	DialFailures    uint64 // attempts to connect that failed, unless VersionChanges counts them
 	Lost            uint64 // connections that this Client did not close
 	Stuck           uint64 // connections closed after ClientConfig.StuckTimeout
 	IdleCloses      uint64 // connections closed after ClientConfig.IdleTimeout
 	Retransmissions uint64 // Calls sent again on a further connection
+
+	// VersionChanges is the number of times that the Client learnt to begin connections with
+	// another version (ClientConfig.VersionMemory).
+	VersionChanges uint64
 }
 
 // NewClient returns a Client for a server at an address in the form that the provider of dev
@@ -167,10 +184,12 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	if _, err := set.Conn.settings(dev); err != nil {
+	conn, err := set.Conn.settings(dev)
+	if err != nil {
 		return nil, err
 	}
-	c := &Client{dev: dev, addr: addr, cfg: set, changed: make(chan struct{})}
+	c := &Client{dev: dev, addr: addr, cfg: set, log: conn.Logger, changed: make(chan struct{})}
+	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.xids.seed()
 	return c, nil

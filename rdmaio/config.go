@@ -39,11 +39,13 @@ type Config struct {
 	// nil, it is version 1 alone (RFC 8166). Version 2 is
 	// draft-ietf-nfsv4-rpcrdma-version-two-00.
 	//
-	// The side that dials begins with the first one, and continues with another one of them on the
-	// same connection if the peer does not have it. The side that listens takes the version of the
-	// first message of the client that it has; the order does not matter there. With version 2,
-	// InlineSend and InlineRecv are at least 4096, and version 2 negotiates them itself: RFC 8797
-	// is for version 1.
+	// The side that dials begins with the first one. If that is 2 and the peer has only 1, it goes
+	// on with version 1 on the same connection. If it is 1, a peer that has only 2 refuses each
+	// Call (PeerErrVers); a Client then connects again with version 2. The side that listens takes
+	// the version of the first message of the client that it has; the order does not matter there.
+	//
+	// With version 2, InlineSend and InlineRecv are at least 4096, and version 2 negotiates them
+	// itself: RFC 8797 is for version 1.
 	Versions []int
 
 	// OfferTimeout is the time in which a server must answer the first message of version 2. If

@@ -161,20 +161,27 @@ func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
 // Dial connects to a server at an address in the form that the provider of dev defines. ctx bounds
 // the call of Dial, not the connection. cfg may be nil. The caller must Close the connection.
 func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Conn, error) {
+	c, _, err := dial(ctx, dev, addr, cfg)
+	return c, err
+}
+
+// dial is Dial. With an error, it also reports whether the server was reached and has not answered
+// the version offered.
+func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *Conn, unanswered bool, _ error) {
 	set, err := cfg.settings(dev)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, &shared{log: newLimited(set.Logger), ends: newLimited(set.Logger), faults: newLimited(set.faults)})
 	if err != nil {
 		set.emitFailed(addr, false, err)
-		return nil, err
+		return nil, false, err
 	}
 	c.remote.Store(&addr) // a reverse Call may come, and ask for it, before Dial returns
 	info, err := dev.Dial(ctx, addr, c.qp, set.params())
 	if err != nil {
 		set.emitFailed(addr, false, err)
-		return nil, errors.Join(err, c.Close())
+		return nil, false, errors.Join(err, c.Close())
 	}
 	c.remote.Store(&info.RemoteAddr)
 	c.negotiate(info.PrivateData)
@@ -185,14 +192,14 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 			err = fmt.Errorf("%w (Config.HostAuth is required, which excludes version 1)", err)
 		}
 		set.emitFailed(addr, false, err)
-		return nil, errors.Join(err, c.Close())
+		return nil, !errors.Is(err, ErrNoVersion), errors.Join(err, c.Close())
 	}
 	if err := c.awaitAuth(ctx); err != nil {
 		set.emitFailed(addr, false, err)
-		return nil, errors.Join(err, c.Close())
+		return nil, false, errors.Join(err, c.Close())
 	}
 	c.emitUp()
-	return c, nil
+	return c, false, nil
 }
 
 // AllowReverse permits Call on an accepted connection. The upper layer calls it when it knows that
@@ -232,7 +239,7 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 // a done function, for which it would wait.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
-		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: ErrClosed})
+		c.end()
 		<-c.ctx.Done()
 		for range cap(c.slots) {
 			<-c.slots // and no Call gets one any more
@@ -243,6 +250,9 @@ func (c *Conn) Close() error {
 	})
 	return c.closeErr
 }
+
+// end begins to close the connection. Close must follow.
+func (c *Conn) end() { c.driver.Post(engine.Event{Kind: engine.EventClose, Err: ErrClosed}) }
 
 // free frees all memory and objects that exist.
 func (c *Conn) free() error {

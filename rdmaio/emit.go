@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -19,14 +20,26 @@ func (c *Conn) rpcOf(m []byte) RPC {
 	return r
 }
 
-// emitUp emits ConnUp, once. Other events of the connection wait for it.
-func (c *Conn) emitUp() {
+// emitUp emits ConnUp, once. Other events of the connection wait for it. It reports whether it did.
+func (c *Conn) emitUp() (emitted bool) {
 	if c.set.Events != nil && c.auth.isOpen() {
 		c.begun.Do(func() {
-			c.wasUp = true
+			c.wasUp, emitted = true, true
 			up := &ConnUp{Conn: c, Accepted: c.role == engine.Responder, Terms: c.Terms(), Peer: c.auth.peer.Load()}
 			c.set.Events(up)
 		})
+	}
+	return emitted
+}
+
+// emitVersion emits TermsSet when the first message of the client has shown the version and the
+// sizes, unless ConnUp has them.
+func (c *Conn) emitVersion() {
+	if c.set.Events == nil || c.role == engine.Requester || !c.set.speaks(v2.Number) || c.Err() != nil || !c.auth.isOpen() {
+		return
+	}
+	if !c.emitUp() && c.wasUp {
+		c.set.Events(&TermsSet{Conn: c, Terms: c.Terms()})
 	}
 }
 
@@ -136,6 +149,10 @@ func (c *Conn) emitRefusal(q *engine.Request) {
 // emitFailed emits ConnFailed.
 func (s *settings) emitFailed(addr string, accepted bool, err error) {
 	if s.Events != nil {
-		s.Events(&ConnFailed{Addr: addr, Accepted: accepted, Reason: err})
+		e := &ConnFailed{Addr: addr, Accepted: accepted, Reason: err}
+		if !accepted {
+			e.Version = s.Versions[0]
+		}
+		s.Events(e)
 	}
 }

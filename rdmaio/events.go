@@ -35,10 +35,12 @@ type ConnDown struct {
 type ConnFailed struct {
 	Addr     string // the address dialed, or the address of the peer
 	Accepted bool   // the peer asked for the connection
+	Version  int    // the version with which this side began, or 0 if Accepted
 	Reason   error
 }
 
-// TermsSet is emitted when Conn.SetTerms has changed the terms of a connection.
+// TermsSet is emitted when Conn.SetTerms has changed the terms of a connection, and when the first
+// message of the client has shown its version to a server with version 2.
 type TermsSet struct {
 	Conn  *Conn
 	Terms Terms // the new terms
@@ -175,7 +177,11 @@ func (e *ConnDown) String() string {
 
 // String implements fmt.Stringer.
 func (e *ConnFailed) String() string {
-	return fmt.Sprintf("no connection %s %s: %v", preposition(e.Accepted), e.Addr, e.Reason)
+	with := ""
+	if e.Version > 1 {
+		with = fmt.Sprintf(" with version %d", e.Version)
+	}
+	return fmt.Sprintf("no connection %s %s%s: %v", preposition(e.Accepted), e.Addr, with, e.Reason)
 }
 
 // String implements fmt.Stringer.

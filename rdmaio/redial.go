@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
 // acquire implements source.
@@ -81,11 +83,15 @@ func (c *Client) run() {
 			continue
 		}
 		conn, err := c.dial()
-		if err != nil {
-			c.backOff(err, 1)
-		} else if c.watch(conn) {
+		useful := err == nil && c.watch(conn)
+		turned := c.versions.takeFresh() && !c.turned
+		switch c.turned = turned; {
+		case useful:
 			c.pause = 0
-		} else {
+		case turned: // with another version, at once
+		case err != nil:
+			c.backOff(err, 1)
+		default:
 			err = errUseless
 			if why := conn.Err(); why != nil {
 				err = fmt.Errorf("%w: %w", err, why)
@@ -143,11 +149,15 @@ func (c *Client) dial() (*Conn, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.cfg.DialTimeout)
 	}
 	defer cancel()
-	conn, err := Dial(ctx, c.dev, c.addr, c.cfg.Conn)
+	conn, unanswered, err := dial(ctx, c.dev, c.addr, c.versions.config(c.cfg.Conn))
+	if unanswered {
+		c.learn(v1.Number, err)
+	}
 	if err != nil || c.cfg.Connected == nil {
 		return conn, err
 	}
 	if err = c.cfg.Connected(ctx, conn); err != nil {
+		c.learnFrom(conn, err)
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -197,6 +207,7 @@ func (c *Client) watch(conn *Conn) bool {
 		}
 	}
 	c.mu.Unlock()
+	c.learnFrom(conn, conn.Err())
 	useful := conn.Stats().Replies > 0
 	c.wg.Add(1)
 	go func() { // Close waits for handlers of reverse Calls, which may take long

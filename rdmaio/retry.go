@@ -18,6 +18,10 @@ type source interface {
 
 	// release ends the use of a connection.
 	release(*Conn)
+
+	// turns reports whether the next connection has another version, in which the peer may accept a
+	// Call that it refused with err, without executing it.
+	turns(c *Conn, err error) bool
 }
 
 // retry makes a Call on a connection of src, and on a further one when that is lost. The XID stays
@@ -28,7 +32,7 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 	if err := call.check(typeCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
-	sent, before := false, error(nil)
+	sent, turned, before := false, false, error(nil)
 	for {
 		c, err := src.acquire(ctx)
 		if err != nil {
@@ -46,6 +50,10 @@ func retry(ctx context.Context, call *Call, src source, losses int, again *atomi
 		}
 		if !failed {
 			return reply, err
+		}
+		if !turned && src.turns(c, ce.Err) { // once: the next version may be refused, too (R186)
+			turned, before = true, ce.Err
+			continue
 		}
 		if ce.MayHaveRun {
 			sent = true
@@ -71,7 +79,7 @@ func lasting(err error) bool {
 		return true
 	}
 	for _, e := range []error{
-		context.Canceled, context.DeadlineExceeded, ErrMessage, ErrXIDInUse, ErrInvalidated, ErrReverse,
+		context.Canceled, context.DeadlineExceeded, ErrNoVersion, ErrMessage, ErrXIDInUse, ErrInvalidated, ErrReverse,
 		verbs.ErrInvalidValue, verbs.ErrNotSupported, verbs.ErrDeviceRemoved,
 	} {
 		if errors.Is(err, e) {

@@ -11,7 +11,8 @@ import (
 
 // Terms are the parameters that the two ends of a connection negotiated, as seen from one of them.
 type Terms struct {
-	// Version is the version of RPC-over-RDMA.
+	// Version is the version of RPC-over-RDMA. It is 0 if Config.Versions has several and the
+	// version is not known, on an accepted connection until the first message of the client.
 	Version int
 
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and
@@ -40,7 +41,7 @@ type Terms struct {
 func (c *Conn) Terms() Terms {
 	t := c.agreed.Load()
 	return Terms{
-		Version:    int(t.version.Number()),
+		Version:    c.number(t),
 		InlineSend: t.Send, InlineRecv: t.Recv, RemoteInvalidate: t.RemoteInvalidate,
 		Reads: t.Reads, NoReadChunks: t.NoReadChunks, SegmentSize: t.SegmentSize, MaxSegments: t.Segments,
 	}
@@ -63,7 +64,7 @@ func (c *Conn) SetTerms(t Terms) error {
 		return fmt.Errorf("rdmaio: SetTerms: InlineSend is %d and InlineRecv %d, neither may be negative: %w", t.InlineSend, t.InlineRecv, verbs.ErrInvalidValue)
 	}
 	if c.agreed.Load().version.Properties() != nil {
-		return fmt.Errorf("rdmaio: SetTerms: version %d negotiates the sizes of messages itself: %w", c.Terms().Version, verbs.ErrNotSupported)
+		return fmt.Errorf("rdmaio: SetTerms: version %d negotiates the sizes of messages itself: %w", c.agreed.Load().version.Number(), verbs.ErrNotSupported)
 	}
 	c.applyTerms(c.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),

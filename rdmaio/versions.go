@@ -111,18 +111,27 @@ type agreed struct {
 	known   bool
 }
 
+// number returns the number of the version, or 0 if it is not known.
+func (c *Conn) number(a *agreed) int {
+	if !a.known && len(c.set.Versions) > 1 {
+		return 0
+	}
+	return int(a.version.Number())
+}
+
 // agree takes new terms, and the version if it is known.
 func (c *Conn) agree(t *header.Terms, v protocol.Version) {
-	last := c.agreed.Load()
-	a := &agreed{Terms: *t, version: last.version, known: last.known || v != nil}
+	before := c.agreed.Load()
+	a := &agreed{Terms: *t, version: before.version, known: before.known}
 	if v != nil {
-		a.version = v
+		a.version, a.known = v, true
 	}
 	c.agreed.Store(a)
 	if v != nil {
 		c.versionKnown.Do(func() {
 			close(c.settled)
 			c.set.Logger.Debug("rdmaio: version", "queue_pair", c.qp.Num(), "version", v.Number())
+			c.emitVersion()
 		})
 	}
 }

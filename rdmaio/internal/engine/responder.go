@@ -114,6 +114,7 @@ func (rs *responder) accept(r *Request) *header.Fault {
 	if !reverse { // keys of forward Calls only
 		r.key = rs.version.InvalidateKey(&r.hdr, rs.terms.RemoteInvalidate)
 	}
+	r.hdr.InvalidateKey = 0 // the Reply names none (R259)
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &rs.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
 	r.Lists = r.hdr.Lists

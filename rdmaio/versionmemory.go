@@ -1,0 +1,132 @@
+package rdmaio
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
+)
+
+// versionMemory remembers the version with which a Client begins its connections, if that is not
+// the first of Config.Versions (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.3; R189, R192):
+//
+//   - version 1, after version 2 got no answer, or the connection was lost before an answer or
+//     right after the server refused version 2
+//   - version 2, after the server refused a Call of version 1 and named version 2
+type versionMemory struct {
+	versions []int         // Config.Versions
+	keep     time.Duration // ClientConfig.VersionMemory; 0: nothing is remembered
+
+	mu    sync.Mutex
+	first int       // the version remembered, or 0
+	until time.Time // when it is forgotten
+	fresh bool      // first is new since takeFresh
+}
+
+// begin returns the version with which a connection begins now.
+func (m *versionMemory) begin() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now()
+}
+
+// now is begin while mu is locked.
+func (m *versionMemory) now() int {
+	if m.first != 0 && time.Now().Before(m.until) {
+		return m.first
+	}
+	return m.versions[0]
+}
+
+// config returns the Config for a connection that begins now: cfg with the versions in this order.
+func (m *versionMemory) config(cfg *Config) *Config {
+	first := m.begin()
+	if first == m.versions[0] {
+		return cfg
+	}
+	c := *cfg // not nil: it has two versions
+	c.Versions = append([]int{first}, slices.DeleteFunc(slices.Clone(m.versions), func(v int) bool { return v == first })...)
+	return &c
+}
+
+// learn makes connections begin with a version, for VersionMemory. It reports whether this is new.
+func (m *versionMemory) learn(version int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keep == 0 || !slices.Contains(m.versions, version) || m.now() == version {
+		return false
+	}
+	m.first, m.until, m.fresh = version, time.Now().Add(m.keep), true
+	return true
+}
+
+// takeFresh reports whether learn has learnt something since the last takeFresh.
+func (m *versionMemory) takeFresh() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fresh := m.fresh
+	m.fresh = false
+	return fresh
+}
+
+// forget forgets the version.
+func (m *versionMemory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.first, m.fresh = 0, false
+}
+
+// ForgetVersion makes the next connection begin with the first of Config.Versions again, as if
+// ClientConfig.VersionMemory had passed. Call it, for example, when the server was updated. The
+// connection that the Client has now keeps its version.
+func (c *Client) ForgetVersion() { c.versions.forget() }
+
+// learn makes further connections begin with a version, because of an error.
+func (c *Client) learn(version int, why error) {
+	if !c.versions.learn(version) {
+		return
+	}
+	c.mu.Lock()
+	c.stats.VersionChanges++
+	c.mu.Unlock()
+	c.log.Info("rdmaio: connections begin with another version", "peer", c.addr, "version", version, "for", c.cfg.VersionMemory, "reason", why)
+}
+
+// learnFrom learns from a connection that ended, or on which a Call of ClientConfig.Connected
+// failed. A server that refused version 2 and then broke the connection may do so each time.
+func (c *Client) learnFrom(conn *Conn, err error) {
+	switch {
+	case wantsVersion2(err):
+		c.learn(v2.Number, err)
+	case conn.Err() != nil && conn.set.Versions[0] == v2.Number && conn.Terms().Version == v1.Number && conn.Stats().Replies == 0:
+		c.learn(v1.Number, err)
+	}
+}
+
+// wantsVersion2 reports whether the peer refused a Call of version 1 and has version 2.
+func wantsVersion2(err error) bool {
+	var e *PeerError
+	return errors.As(err, &e) && e.Version == v1.Number && e.Code == PeerErrVers && e.Low <= v2.Number && e.High >= v2.Number
+}
+
+// turns implements source: if the server has version 2 only, the Client drops the connection, and
+// makes the next one with that version. Calls in progress on it are refused, too.
+func (c *Client) turns(conn *Conn, err error) bool {
+	if !wantsVersion2(err) {
+		return false
+	}
+	c.learn(v2.Number, err)
+	if c.versions.begin() != v2.Number {
+		return false
+	}
+	c.mu.Lock()
+	if c.conn == conn {
+		c.conn = nil
+	}
+	c.mu.Unlock()
+	conn.end()
+	return true
+}
