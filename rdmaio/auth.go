@@ -92,6 +92,7 @@ func (c *Conn) openAuth(from int32) bool {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
+	c.attach()
 	close(a.known)
 	return true
 }
@@ -221,7 +222,8 @@ func (c *Conn) early() bool {
 	return true
 }
 
-// turnAway ends the Requests of a step without serving them, and takes them from the step.
+// turnAway ends the Requests of a step without serving them, and takes them from the step, with the
+// messages of extensions.
 func (c *Conn) turnAway(f *engine.Effects) {
 	for _, q := range f.Assemble {
 		c.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: ErrHostAuth})
@@ -230,7 +232,7 @@ func (c *Conn) turnAway(f *engine.Effects) {
 		q.Answer.Drop = true
 		c.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
 	}
-	f.Assemble, f.Deliver = nil, nil
+	f.Assemble, f.Deliver, f.Others = nil, nil, nil
 }
 
 // errEarly is the reason of early.

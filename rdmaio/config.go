@@ -177,6 +177,11 @@ type Config struct {
 	// RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
 	Legacy bool
 
+	// Extensions are the extensions of version 2 that this side takes part in. If nil, there are
+	// none. Two that use the same number, or a number of version 2, are refused by Dial and Listen.
+	// Versions must have 2.
+	Extensions []Extension
+
 	// Events is called when something happens on a connection, for metrics, traces or a capture of
 	// RPC messages. If nil, there are no events, and they cost nothing.
 	//
@@ -206,8 +211,10 @@ const defaultTimeout = 30 * time.Second
 type settings struct {
 	Config
 	limits     chunk.Limits
-	private    v1.Private   // what this side advertises in version 1
-	invalidate bool         // RemoteInvalidate, if the device can do it
+	private    v1.Private // what this side advertises in version 1
+	invalidate bool       // RemoteInvalidate, if the device can do it
+	extensions *extensionSet
+	firstRecv  int          // size of Receives at the beginning; more only if an extension says so
 	faults     *slog.Logger // for errors and panics of handlers
 
 	calls, serves int // credits for the Calls of this side, and for those of the peer
@@ -314,11 +321,18 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()
 	}
 	s.InlineSend, s.InlineRecv = v1.InlineSize(s.InlineSend), v1.InlineSize(s.InlineRecv)
+	s.firstRecv = s.InlineRecv
+	if err == nil {
+		s.extensions, err = newExtensionSet(s.Extensions, s.speaks(v2.Number))
+	}
+	if err == nil {
+		s.firstRecv, err = s.extensions.receiveSize(s.InlineRecv)
+	}
 	s.invalidate = s.RemoteInvalidate > 0 && a.RemoteInvalidate
 	s.private = v1.DefaultPrivate()
 	if a.MaxPrivateData >= v1.PrivateSize { // else there is no room for it (RFC 8797 §4)
 		s.private = v1.Private{
-			Send: s.InlineSend, Recv: s.InlineRecv,
+			Send: s.InlineSend, Recv: v1.InlineSize(s.firstRecv),
 			RemoteInvalidate: s.invalidate,
 		}
 	}

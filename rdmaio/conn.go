@@ -68,7 +68,8 @@ type Conn struct {
 	noReads, peerNoReads atomic.Bool  // this side, and the peer, can make no RDMA Reads
 	advertised           header.Terms // of version 1; only connection setup uses them
 
-	auth authentication
+	auth       authentication
+	extensions extensions
 
 	settled      chan struct{} // closed when the version is known
 	versionKnown sync.Once
@@ -100,8 +101,14 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	}
 	c := &Conn{set: set, role: role, handler: h, shared: with, log: with.log, ends: with.ends, start: time.Now(), slots: make(chan *slot, set.calls)}
 	c.settled = make(chan struct{})
-	versions := c.protocols()
-	c.agreed.Store(&agreed{Terms: versions[0].Terms(false), version: versions[0]})
+	announce, err := set.extensions.announce()
+	if err != nil {
+		return nil, err
+	}
+	versions := c.protocols(announce)
+	first := versions[0].Terms(false)
+	first.Recv = min(first.Recv, set.firstRecv)
+	c.agreed.Store(&agreed{Terms: first, version: versions[0]})
 	c.abandoned.most = abandonedBytes
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -124,6 +131,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.next(),
+		ReceiveSize:  set.firstRecv,
 		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve,
 	}
 	c.prepareAuth(&cfg)

@@ -39,9 +39,10 @@ func (c owner) Effects(f *engine.Effects) {
 	if f.Props != nil || len(f.Auth) > 0 {
 		c.authenticate(f)
 	}
-	if len(f.Assemble)+len(f.Deliver) > 0 && c.early() {
+	if len(f.Assemble)+len(f.Deliver)+countOthers(f.Others) > 0 && c.early() {
 		c.turnAway(f)
 	}
+	c.extend(f)
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}

@@ -50,7 +50,11 @@ func (c *Conn) Terms() Terms {
 // MaxTerms returns the largest terms that SetTerms can set: the inline sizes for which the
 // connection has memory, Config.InlineSend and InlineRecv.
 func (c *Conn) MaxTerms() Terms {
-	return Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.invalidate, Version: c.Terms().Version}
+	t := Terms{InlineSend: c.set.InlineSend, InlineRecv: c.set.InlineRecv, RemoteInvalidate: c.set.invalidate, Version: c.Terms().Version}
+	if t.Version == v1.Number {
+		t.InlineRecv = c.set.firstRecv // Receives stay as they are
+	}
+	return t
 }
 
 // SetTerms changes the terms. It is for a protocol that negotiates them over the connection itself,
@@ -68,7 +72,7 @@ func (c *Conn) SetTerms(t Terms) error {
 	}
 	c.applyTerms(c.possible(header.Terms{
 		Send:             min(max(t.InlineSend, header.LeastInline), c.set.InlineSend),
-		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.InlineRecv),
+		Recv:             min(max(t.InlineRecv, header.LeastInline), c.set.firstRecv),
 		RemoteInvalidate: c.agreed.Load().RemoteInvalidate,
 		Reads:            t.Reads, NoReadChunks: t.NoReadChunks,
 	}))

@@ -46,15 +46,17 @@ func (s *settings) extraReceives() int {
 	return 0
 }
 
-// protocols returns the versions for a connection, in order of preference.
-func (c *Conn) protocols() (list []protocol.Version) {
+// protocols returns the versions for a connection, in order of preference. extra are the properties
+// of extensions.
+func (c *Conn) protocols(extra []header.Property) (list []protocol.Version) {
 	for _, n := range c.set.Versions {
 		if n == v1.Number {
 			list = append(list, new(v1.Version))
 			continue
 		}
 		list = append(list, v2.New(v2.Config{
-			Dialed: c.role == engine.Requester, Own: c.properties(), Invalidate: c.set.invalidate,
+			Dialed: c.role == engine.Requester, Own: c.properties(), Posted: uint32(c.set.firstRecv), Invalidate: c.set.invalidate,
+			Extra: extra, Types: c.set.extensions.flags, Body: c.set.extensions.body, KnownProperty: c.set.extensions.knows,
 		}))
 	}
 	return list
@@ -129,6 +131,9 @@ func (c *Conn) agree(t *header.Terms, v protocol.Version) {
 	c.agreed.Store(a)
 	if v != nil {
 		c.versionKnown.Do(func() {
+			if c.auth.isOpen() {
+				c.attach()
+			}
 			close(c.settled)
 			c.set.Logger.Debug("rdmaio: version", "queue_pair", c.qp.Num(), "version", v.Number())
 			c.emitVersion()

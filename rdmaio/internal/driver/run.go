@@ -21,6 +21,25 @@ func (d *Driver) Post(ev engine.Event) {
 	d.run()
 }
 
+// Queue is Post for a caller that may hold locks which Owner.Effects takes: another goroutine runs
+// the engine. Events of one caller stay in order, with those that it posts, too.
+func (d *Driver) Queue(ev engine.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped {
+		return
+	}
+	d.queue = append(d.queue, ev)
+	if d.running || d.engine == nil {
+		return
+	}
+	d.running = true
+	go func() {
+		d.mu.Lock()
+		d.serve(-1)
+	}()
+}
+
 // PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
 // that one post, and one write, takes all their events. A runner takes the event along meanwhile.
 // So only this goroutine waits to be scheduled again, and no other waits for it.

@@ -178,7 +178,9 @@ func (ct *control) learn(m *header.Message) {
 		ct.negotiation.setTerms()
 		switch {
 		case !ct.learned:
-			ct.learned, ct.eff.Props = true, set
+			if ct.learned, ct.eff.Props = true, set; set == nil {
+				ct.eff.Props = []header.Property{}
+			}
 		case learned.HasAuth:
 			ct.eff.Auth = append(ct.eff.Auth, learned.Auth)
 		}

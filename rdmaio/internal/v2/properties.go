@@ -90,7 +90,7 @@ func (p *Properties) field(id uint32) *uint32 {
 }
 
 // Properties implements protocol.Version: Config.Own, each property even if it has the default
-// value. The message has 84 bytes: it fits the smallest Receive (R225), and its size is not that of
+// value, and Config.Extra. Without the latter the message has 84 bytes: it fits the smallest Receive (R225), and its size is not that of
 // an ERR_VERS of version 1 (A1).
 func (v *Version) Properties() []header.Property {
 	if v.set == nil {
@@ -101,6 +101,7 @@ func (v *Version) Properties() []header.Property {
 		for id := uint32(rpcrdma2.PropIDMaxSendSize); id <= rpcrdma2.PropIDReverseSupport; id++ {
 			v.set = append(v.set, header.Property{ID: id, Data: binary.BigEndian.AppendUint32(nil, *own.field(id))})
 		}
+		v.set = append(v.set, v.cfg.Extra...)
 	}
 	return v.set
 }

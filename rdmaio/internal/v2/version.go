@@ -16,6 +16,9 @@ const Number = 2
 // (§6.3.2; R138).
 const prefixSize = rpcrdma2.HeaderPrefixFixedSize
 
+// PrefixSize is the length in bytes of what precedes the body of a message (§6.3.2).
+const PrefixSize = prefixSize
+
 // Config holds the settings of a Version.
 type Config struct {
 	// Dialed is set at the end that dialed the connection.
@@ -27,6 +30,9 @@ type Config struct {
 	// Posted is the size in bytes of the Receives that are posted first, which this end advertises
 	// in place of Own.ReceiveSize. If zero, it is the same.
 	Posted uint32
+
+	// Extra are properties of extensions that this end sends after its own.
+	Extra []header.Property
 
 	// Invalidate allows remote invalidation: this end names keys in its Calls, or uses those that
 	// the Calls of its peer name.
@@ -46,6 +52,9 @@ type Config struct {
 	// properties of the draft. Data of zero length stand for the default value (§5.1).
 	KnownProperty func(id uint32, data []byte) (known bool, err error)
 }
+
+// Base returns the numbers that the draft defines.
+func Base() xdr.Extension { return rpcrdma2.Extension() }
 
 // Version is version 2 on one connection. It allocates nothing for a header that is no larger than
 // an earlier one.

@@ -1,0 +1,213 @@
+package rdmaio
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// extensions is the state of Config.Extensions on one connection.
+type extensions struct {
+	attached atomic.Pointer[[]ExtensionHandler] // in the order of extensionSet.list
+
+	mu   sync.Mutex // held while a method of a handler runs
+	down bool       // no handler is made any more
+
+	unsent atomic.Int64 // messages that wait to be sent
+
+	sentMu sync.Mutex
+	sent   []sentMessage // the last ones, oldest at next
+	next   int
+
+	// The runner's.
+	props []header.Property // of the peer, before attached
+	heard bool              // props were passed on
+	over  bool              // Down was called, or never will be
+}
+
+// sentMessage is a message of which the peer's ERROR may come.
+type sentMessage struct {
+	xid uint32
+	of  *extension
+}
+
+const (
+	maxUnsent = 256  // messages that may wait to be sent
+	maxSent   = 1024 // messages whose sender is known
+)
+
+// begin counts a message to be sent. It returns false if there are too many: a peer that lets us
+// answer faster than we may send must not cost memory without end (R310).
+func (s *extensions) begin(m *ExtensionMessage, of *extension) bool {
+	if s.unsent.Add(1) > maxUnsent {
+		s.unsent.Add(-1)
+		return false
+	}
+	if m.Response {
+		return true
+	}
+	s.sentMu.Lock()
+	defer s.sentMu.Unlock()
+	if len(s.sent) < maxSent {
+		s.sent = append(s.sent, sentMessage{m.XID, of})
+		return true
+	}
+	s.sent[s.next] = sentMessage{m.XID, of}
+	s.next = (s.next + 1) % maxSent
+	return true
+}
+
+// sender returns the extension that sent the message with this XID, or nil.
+func (s *extensions) sender(xid uint32) *extension {
+	s.sentMu.Lock()
+	defer s.sentMu.Unlock()
+	for _, m := range s.sent {
+		if m.xid == xid {
+			return m.of
+		}
+	}
+	return nil
+}
+
+// attach makes the handlers, unless that is done: the version is agreed on, and host authentication
+// complete.
+func (c *Conn) attach() {
+	s := &c.extensions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := c.agreed.Load()
+	if len(c.set.extensions.list) == 0 || s.down || s.attached.Load() != nil || !a.known || a.version.Number() != v2.Number {
+		return
+	}
+	all := make([]ExtensionHandler, len(c.set.extensions.list))
+	for i, x := range c.set.extensions.list {
+		c.locked(x, func() { all[i] = x.use.Attach(&ExtensionConn{c, x}) })
+		if all[i] == nil {
+			err := fmt.Errorf("rdmaio: extension %q: Attach returned no handler", x.Name)
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: err})
+			return
+		}
+	}
+	s.attached.Store(&all)
+}
+
+// invoke calls f, which calls a method of a handler.
+func (c *Conn) invoke(x *extension, f func()) {
+	c.extensions.mu.Lock()
+	defer c.extensions.mu.Unlock()
+	c.locked(x, f)
+}
+
+// locked is invoke for a caller that has locked mu.
+func (c *Conn) locked(x *extension, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.set.faults.Error("rdmaio: an extension panicked, its connection is closed",
+				"queue_pair", c.qp.Num(), "extension", x.Name, "panic", v, "stack", string(debug.Stack()))
+			c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: extension %q: %v", ErrPanic, x.Name, v)})
+		}
+	}()
+	f()
+}
+
+// extend carries out the effects of a step that are for extensions.
+func (c *Conn) extend(f *engine.Effects) {
+	s := &c.extensions
+	if f.OthersSent > 0 {
+		s.unsent.Add(-int64(f.OthersSent))
+	}
+	if f.Props != nil {
+		s.props = f.Props
+	}
+	attached := s.attached.Load()
+	if attached == nil && f.Fail != nil {
+		s.mu.Lock()
+		s.down = true
+		s.mu.Unlock()
+		attached = s.attached.Load()
+	}
+	if attached == nil {
+		return
+	}
+	all := *attached
+	if s.props != nil && !s.heard {
+		s.heard = true
+		c.passProperties(all)
+		s.props = nil
+	}
+	for i := range f.Others {
+		c.passOther(all, &f.Others[i])
+	}
+	if f.Resized > 0 {
+		for i, x := range c.set.extensions.list {
+			if r, ok := all[i].(ReceiveResizer); ok {
+				c.invoke(x, func() { r.ReceivesReplaced(f.Resized) })
+			}
+		}
+	}
+	if f.Fail != nil && !s.over {
+		s.over = true
+		for i, x := range c.set.extensions.list {
+			c.invoke(x, func() { all[i].Down(c.Err()) })
+		}
+	}
+}
+
+// countOthers returns the number of messages of the peer in a list that are no ERRORs.
+func countOthers(list []engine.Other) (n int) {
+	for i := range list {
+		if o := &list[i]; o.Unsent == nil && o.Err.Code == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// passProperties passes on the peer's values of the extensions' properties.
+func (c *Conn) passProperties(all []ExtensionHandler) {
+	sets := make([][]Property, len(all))
+	for _, p := range c.extensions.props {
+		k := c.set.extensions.find(xdr.Properties, p.ID)
+		if k.of == nil {
+			continue
+		}
+		if v, err := k.value(p.Data); err == nil && v != nil {
+			sets[k.of.index] = append(sets[k.of.index], Property{ID: p.ID, Value: v})
+		}
+	}
+	for i, x := range c.set.extensions.list {
+		c.invoke(x, func() { all[i].Properties(sets[i]) })
+	}
+}
+
+// passOther passes on a message of an extension, or an ERROR about one.
+func (c *Conn) passOther(all []ExtensionHandler, o *engine.Other) {
+	set := c.set.extensions
+	switch {
+	case o.Unsent != nil:
+		x := set.find(xdr.HeaderTypes, o.Type).of
+		c.invoke(x, func() { all[x.index].Error(&ExtensionError{XID: o.XID, Err: translate(o.Unsent)}) })
+	case o.Err.Code != 0:
+		e := &ExtensionError{XID: o.XID, Code: PeerErrorCode(o.Err.Code)}
+		k := set.find(xdr.ErrorCodes, uint32(o.Err.Code))
+		x := k.of
+		if x != nil {
+			e.name = k.Name
+			e.Data, _ = k.value(o.Payload) // R212: what cannot be decoded is ignored
+		} else if x = c.extensions.sender(o.XID); x == nil {
+			return
+		}
+		c.invoke(x, func() { all[x.index].Error(e) })
+	default:
+		x := set.find(xdr.HeaderTypes, o.Type).of
+		m := &ExtensionMessage{Type: o.Type, XID: o.XID, Response: o.Answer, Flags: o.Flags, Payload: o.Payload}
+		m.Body, _ = o.Body.(xdr.Value)
+		c.invoke(x, func() { all[x.index].Receive(m) })
+	}
+}
