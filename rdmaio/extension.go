@@ -125,9 +125,9 @@ type ExtensionMessage struct {
 	Payload []byte
 }
 
-// ExtensionError is what an ExtensionHandler learns about a message that failed.
+// ExtensionError describes a message of an extension that failed.
 type ExtensionError struct {
-	// XID is that of the message.
+	// XID is the transaction ID of the message.
 	XID uint32
 
 	// Code is the code of the ERROR of the peer, of the base protocol or of the extension.
@@ -140,7 +140,7 @@ type ExtensionError struct {
 	Data xdr.Value
 
 	// Err is the reason why the message was not sent: a *SizeError, if the peer's Receives got
-	// smaller meanwhile. Code is 0 then. If nil, Code is that of an ERROR.
+	// smaller meanwhile. Code is 0 then. If nil, the peer sent Code in an ERROR.
 	Err error
 
 	name string // of Code

@@ -74,7 +74,7 @@ func TestExtensionProperties(t *testing.T) {
 	}
 }
 
-// Messages of a client: R141, R143, R157, R196; T22, T30, T87. What is an answer is not answered.
+// Messages of a client: R141, R143, R157, R196; T22, T30, T87. Nothing answers an answer.
 func TestExtensionMessages(t *testing.T) {
 	w := rdmaiotest.New(t)
 	x := newHint("")
@@ -95,7 +95,7 @@ func TestExtensionMessages(t *testing.T) {
 		{"a short body", hintMessage(6, 0, eight[:7]...), peer2.ErrBadXDR, ""},
 		{"no body", hintMessage(7, 0), peer2.ErrBadXDR, ""},
 		{"an answer with a short body", hintMessage(8, peer2.Response, eight[:7]...), 0, ""},
-		{"a header type of nobody", peer2.Message{XID: 9, Type: hintType + 99}, peer2.ErrHeaderType, ""},
+		{"an unknown header type", peer2.Message{XID: 9, Type: hintType + 99}, peer2.ErrHeaderType, ""},
 	} {
 		p.Send(c.m)
 		if c.want != "" {

@@ -199,7 +199,7 @@ func (c *Conn) passOther(all []ExtensionHandler, o *engine.Other) {
 		x := k.of
 		if x != nil {
 			e.name = k.Name
-			e.Data, _ = k.value(o.Payload) // R212: what cannot be decoded is ignored
+			e.Data, _ = k.value(o.Payload) // R212: invalid data are ignored
 		} else if x = c.extensions.sender(o.XID); x == nil {
 			return
 		}
