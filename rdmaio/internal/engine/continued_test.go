@@ -120,7 +120,9 @@ func TestCancelInSequence(t *testing.T) {
 		p := newPair(t, [2]int{1, 0}, [2]int{0, 1}, nil)
 		p.run()
 		mine := pattern(12200)
-		c := p.ends[0].call(9, mine)
+		c := &engine.Call{XID: 9, Payload: [][]byte{rpcHead(9, header.Call), mine}}
+		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 8, Length: 16}})
+		p.ends[0].step(engine.Event{Kind: engine.EventCall, Call: c})
 		for range parts {
 			p.ends[0].deliver()
 			p.ends[1].deliver()
@@ -131,9 +133,13 @@ func TestCancelInSequence(t *testing.T) {
 		}
 		clear(mine)
 		clear(c.Payload[0])
+		clear(c.Lists.Writes[0])
 		p.run()
 		if len(p.ends[1].reqs) != 1 || !bytes.Equal(p.ends[1].reqs[0].Message, append(rpcHead(9, header.Call), pattern(12200)...)) {
 			t.Fatalf("after %d parts: the Call does not arrive as it was made", parts)
+		}
+		if l := p.ends[1].reqs[0].Lists.Writes; len(l) != 1 || l[0][0].Handle != 8 {
+			t.Errorf("after %d parts: write chunks %v", parts, l)
 		}
 		p.ends[1].answer(nil)
 		p.run()

@@ -165,3 +165,24 @@ func TestWaitForCredit(t *testing.T) {
 		t.Errorf("with credits: %+v", got)
 	}
 }
+
+// R160, R171: a peer in the middle of a continued Call gets a credit for the rest, also from a
+// server that serves as many Calls as it can.
+func TestGrantForRest(t *testing.T) {
+	s := newTalking(t, 1, 0, 1, nil)
+	s.get(peer2.Call(1, rpcCall2(1)))
+	s.step(engine.Event{Kind: engine.EventProperties, Control: &engine.Control{}})
+	s.settle()
+	if m := s.only(); m.Credits() != 1 {
+		t.Fatalf("properties grant %d credits", m.Credits())
+	}
+	for range 3 {
+		s.get(peer2.Call(2, rpcCall2(2)).Split(4)[0])
+		if n := len(s.sent); n != 1 || s.fail != nil {
+			t.Fatalf("%d messages, want a grant; %v", n, s.fail)
+		}
+		if n := len(s.parsed()); n != 0 {
+			t.Errorf("%d messages are no grants", n)
+		}
+	}
+}

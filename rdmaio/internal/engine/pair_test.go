@@ -40,6 +40,7 @@ type side struct {
 	version  uint32 // 0: not known
 	reserved int    // bytes, of Config.Reserve
 	most     int    // of them at a time
+	asks     int    // calls of it
 	counting bool   // it has version 2
 
 	terms     header.Terms
@@ -104,6 +105,7 @@ func (p *pair) newSide(i, calls, serves int, change setup) *side {
 		Reserve: func(n int) bool {
 			s.reserved += n
 			s.most = max(s.most, s.reserved)
+			s.asks++
 			return true
 		},
 	}
