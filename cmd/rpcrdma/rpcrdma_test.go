@@ -608,7 +608,7 @@ func TestTraceAndCapture(t *testing.T) {
 func TestCapture2(t *testing.T) {
 	tshark := witness.Program(t, "tshark")
 	const script = "../../tools/wireshark/rpcrdma2.lua"
-	if _, err := os.Stat(script); err != nil { // and go test runs this again when the script changes
+	if _, err := os.Stat(script); err != nil { // go test then knows that this depends on it
 		t.Fatal(err)
 	}
 	addr := serving(t, "-versions", "2")

@@ -55,7 +55,7 @@ func newEnd(t *testing.T, dev verbs.Device) *end {
 	e.must(err)
 	e.qp, err = pd.CreateQP(verbs.QPConfig{SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: 4, MaxRecvWR: 4})
 	e.must(err)
-	e.mr, err = pd.RegisterMemory(make([]byte, 1<<16), verbs.AccessLocalWrite)
+	e.mr, err = pd.RegisterMemory(make([]byte, 2<<16), verbs.AccessLocalWrite)
 	e.must(err)
 	e.offered, err = pd.RegisterMemory(make([]byte, 8), verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteInvalidate)
 	e.must(err)
@@ -75,7 +75,7 @@ func (e *end) must(err error) {
 // send sends a message to another end.
 func (e *end) send(to *end, m message) {
 	e.t.Helper()
-	const half = 1 << 15 // messages received are in the upper half of a buffer
+	const half = 1 << 16 // messages received are in the upper half of a buffer
 	_, err := to.qp.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: to.mr, Offset: half, Length: half}}}})
 	e.must(err)
 	n := copy(e.mr.Bytes()[:half], m.data)
@@ -142,7 +142,7 @@ func capture(t *testing.T, messages []message) string {
 func tshark(t *testing.T, name string, args ...string) []string {
 	t.Helper()
 	const script = "rpcrdma2.lua"
-	if _, err := os.Stat(script); err != nil { // and go test runs this again when the script changes
+	if _, err := os.Stat(script); err != nil { // go test then knows that this depends on it
 		t.Fatal(err)
 	}
 	cmd := exec.Command(witness.Program(t, "tshark"), append([]string{"-X", "lua_script:" + script, "-r", name}, args...)...)

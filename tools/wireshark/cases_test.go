@@ -97,13 +97,26 @@ var cases = []struct {
 		want: "xid=0x00000000 version=2 credit.ceiling=16 credit.granted=5 type=1 flags=0x00000000 inv_handle=0x00000000",
 	},
 	{
-		hex: start + "00000005 00000000 00000000", parts: true,
-		info: "RDMA2_CONNPROP xid 0x0000002a", want: said + "type=5 flags=0x00000000 inside=1",
+		hex: "0000002b 00000002 00200003 00000005 00000000 00000000", parts: true,
+		info: "RDMA2_CONNPROP xid 0x0000002b",
+		want: "xid=0x0000002b version=2 credit.ceiling=32 credit.granted=3 type=5 flags=0x00000000 inside=1",
+	},
+	{
+		hex: start + "00000000 00000000" + none, parts: true,
+		info: "RDMA2_MSG xid 0x0000002a", want: said + "type=0 flags=0x00000000 inv_handle=0x00000000 inside=1",
+	},
+	{ // the other direction is apart
+		hex: start + "00000005 00000000 00000000", parts: true, fromServer: true,
+		info: "RDMA2_CONNPROP xid 0x0000002a", want: said + "type=5 flags=0x00000000",
 	},
 	{
 		hex: "0000002b 00000002 00200000 00000000 00000000" + none + "86a3 00000003 00000000 00000000 00000000 00000000 00000000", parts: true,
 		info: "V3 NULL Call",
 		want: "xid=0x0000002b version=2 credit.ceiling=32 credit.granted=0 type=0 flags=0x00000000 inv_handle=0x00000000 part=2",
+	},
+	{ // the message before it is complete
+		hex: start + "00000000 00000000" + none, parts: true,
+		info: "RDMA2_MSG xid 0x0000002a", want: said + "type=0 flags=0x00000000 inv_handle=0x00000000",
 	},
 }
 

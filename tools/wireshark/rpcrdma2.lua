@@ -68,8 +68,8 @@ local expert = {
 }
 proto.experts = expert
 
--- The fields of the layer below. The last one belongs to the Send at hand.
-local opcode, message_offset = Field.new("iwarp_rdma.opcode"), Field.new("iwarp_ddp.mo")
+-- The opcode of RDMAP. The last one in a packet belongs to the Send at hand.
+local opcode = Field.new("iwarp_rdma.opcode")
 
 local rpc = Dissector.get("rpc")
 
@@ -301,12 +301,18 @@ function proto.dissector(tvb, pinfo, root)
 	return tvb:len()
 end
 
--- The first segment of a Send, whose second word is 2. RDMAP has four kinds of Send, 3 to 6.
+-- Sends whose second word is 2. RDMAP has four kinds of Send, 3 to 6. Wireshark has joined the
+-- segments of a Send. When it reads a file without showing it, there may be no opcode. Then type and
+-- flags must be those of a message: such a packet is read only for the parts of continued messages.
 proto:register_heuristic("iwarp_ddp_rdmap", function(tvb, pinfo, root)
-	local ops, offsets = { opcode() }, { message_offset() }
-	local op, at = ops[#ops], offsets[#offsets]
-	if not op or op.value < 3 or op.value > 6 or at and at.value ~= 0 then return false end
+	local ops = { opcode() }
+	local op = ops[#ops]
 	if tvb:len() < 16 or tvb(4, 4):uint() ~= 2 then return false end
+	if op then
+		if op.value < 3 or op.value > 6 then return false end
+	elseif tvb:len() < 20 or not types[tvb(12, 4):uint()] or tvb(16, 4):uint() > 3 then
+		return false
+	end
 	proto.dissector(tvb, pinfo, root)
 	return true
 end)
