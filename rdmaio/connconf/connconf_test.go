@@ -105,10 +105,10 @@ func TestConfigure(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if got, want := c.Terms(), (rdmaio.Terms{InlineSend: 4096, InlineRecv: 1024, Reads: 3}); got != want {
+	if got, want := c.Terms(), (rdmaio.Terms{Version: 1, InlineSend: 4096, InlineRecv: 1024, Reads: 3}); got != want {
 		t.Errorf("client: %+v, want %+v", got, want)
 	}
-	if got, want := p.server.Conns()[0].Terms(), (rdmaio.Terms{InlineSend: 2048, InlineRecv: 6144, Reads: 5}); got != want {
+	if got, want := p.server.Conns()[0].Terms(), (rdmaio.Terms{Version: 1, InlineSend: 2048, InlineRecv: 6144, Reads: 5}); got != want {
 		t.Errorf("server: %+v, want %+v", got, want)
 	}
 	if len(p.seen) != 0 {
@@ -125,7 +125,7 @@ func TestConfigureEach(t *testing.T) {
 		}
 	}
 	for _, c := range p.server.Conns() {
-		if got, want := c.Terms(), (rdmaio.Terms{InlineSend: 2048, InlineRecv: 6144, Reads: 16}); got != want {
+		if got, want := c.Terms(), (rdmaio.Terms{Version: 1, InlineSend: 2048, InlineRecv: 6144, Reads: 16}); got != want {
 			t.Errorf("server: %+v, want %+v", got, want)
 		}
 	}
@@ -178,15 +178,15 @@ func TestServer(t *testing.T) {
 		name, call, want string
 		terms            rdmaio.Terms // of the server then
 	}{
-		{"good", call + "00000001 00000001 " + none + "00001000 00001000 00000004", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 4096, InlineRecv: 6144, Reads: 4}},
-		{"zeros", call + "00000001 00000001 " + none + "00000000 00000000 00000000", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 1024, InlineRecv: 6144, Reads: -1, NoReadChunks: true}},
-		{"giants", call + "00000001 00000001 " + none + "ffffffff ffffffff ffffffff", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{InlineSend: 8192, InlineRecv: 6144, Reads: 1<<31 - 1}},
-		{"null", call + "00000001 00000000 " + none, "00000000", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
-		{"another version", call + "00000002 00000001 " + none, "00000002" + "00000001" + "00000001", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
-		{"no such procedure", call + "00000001 00000002 " + none, "00000003", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
-		{"short", call + "00000001 00000001 " + none + "00001000 00001000", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
-		{"long", call + "00000001 00000001 " + none + "00001000 00001000 00000004 00000000", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
-		{"a head that is cut", call + "00000001 00000001", "00000004", rdmaio.Terms{InlineSend: 1024, InlineRecv: 1024}},
+		{"good", call + "00000001 00000001 " + none + "00001000 00001000 00000004", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{Version: 1, InlineSend: 4096, InlineRecv: 6144, Reads: 4}},
+		{"zeros", call + "00000001 00000001 " + none + "00000000 00000000 00000000", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 6144, Reads: -1, NoReadChunks: true}},
+		{"giants", call + "00000001 00000001 " + none + "ffffffff ffffffff ffffffff", "00000000" + "00001800" + "00000004" + "00000010", rdmaio.Terms{Version: 1, InlineSend: 8192, InlineRecv: 6144, Reads: 1<<31 - 1}},
+		{"null", call + "00000001 00000000 " + none, "00000000", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
+		{"another version", call + "00000002 00000001 " + none, "00000002" + "00000001" + "00000001", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
+		{"no such procedure", call + "00000001 00000002 " + none, "00000003", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
+		{"short", call + "00000001 00000001 " + none + "00001000 00001000", "00000004", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
+		{"long", call + "00000001 00000001 " + none + "00001000 00001000 00000004 00000000", "00000004", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
+		{"a head that is cut", call + "00000001 00000001", "00000004", rdmaio.Terms{Version: 1, InlineSend: 1024, InlineRecv: 1024}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPair(t, nil, true)
