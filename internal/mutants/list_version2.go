@@ -31,7 +31,7 @@ var version2Mutants = []mutant{
 	{"a message of another version is dropped", negotiateFile, "	n.draining = f\n", "", version2Tests},
 	{"a client lets the server change the version", negotiateFile, "		n.end(f) // R188\n", "", version2Tests},
 	{"a server does not say which version is fixed", negotiateFile, "		n.control.refuseVersion(p, n.version.Number(), n.version.Number())\n", "		_ = p\n", version2Tests},
-	{"a message before the version is a Receive more", receiveFile, "!e.negotiation.first(b) {\n		e.postUncounted(i)", "!e.negotiation.first(b) {\n		e.postRecv(i)", version2Tests},
+	{"a new version has no Receives", negotiateFile, "n.use(v, n.stats.PostedRecvs+1)", "n.use(v, 0)", version2Tests},
 	{"messages stay as short as the first one", negotiateFile, "		n.heard = true\n		n.setTerms()\n", "		n.heard = true\n", version2Tests},
 
 	// Messages without RPC.
@@ -71,7 +71,7 @@ var version2Mutants = []mutant{
 	{"a part loses its direction", sequenceFile, "s.last.Kind, s.last.Answer, true\n", "s.last.Kind, false, true\n", version2Tests},
 	{"the last part has MORE", sequenceFile, "	sq.out.Answer, sq.out.More = false, false\n", "	sq.out.Answer = false\n", version2Tests},
 	{"each part costs what a Call does", sequenceFile, "	case s.begun:\n		return protocol.ClassPart\n", "", version2Tests},
-	{"a Reply goes inside a continued Call", answerFile, "		return !inside && rs.account.Free(protocol.ClassAnswer)\n", "		return rs.account.Free(protocol.ClassAnswer)\n", version2Tests},
+	{"a Call goes inside a continued message", pumpFile, "calls := !inside && e.negotiation", "calls := e.negotiation", version2Tests},
 	{"a Reply needs no credit", answerFile, "		return !inside && rs.account.Free(protocol.ClassAnswer)\n", "		return !inside\n", version2Tests},
 	{"an early answer ends its Call at once", requesterFile, "		rq.early(p, m, f, key)\n		return nil\n", "		rq.early(p, m, f, key)\n		rq.sends.sequence = sequence{}\n		rq.toCall(p, callSent)\n		rq.refused(p, p.refused)\n		return nil\n", version2Tests},
 	{"an early answer is dropped", requesterFile, "	if p.refused != nil {\n		rq.refused(p, p.refused)\n	}\n", "", version2Tests},

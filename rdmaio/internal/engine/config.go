@@ -79,12 +79,11 @@ type Config struct {
 
 	// Recv has Calls + Serves elements (R270, R271), which any message may use, two more if a
 	// version counts messages (R175), and another Serves of them at a Responder with Legacy, for
-	// RDMA_DONE (R107). They have the largest size that the
-	// terms may reach, as do those of Send.
+	// RDMA_DONE (R107). They have the largest size that the terms may reach, as do those of Send.
 	Recv []Buffer
 
-	// ReceiveSize is the size in bytes with which Receives are posted first. If zero, it is that of
-	// their memory.
+	// ReceiveSize is the size in bytes with which Receives are posted first. If zero, it is the
+	// size of their memory.
 	ReceiveSize int
 
 	// Send has the permanent send buffers, at least one. MaxBorrowed is the number of further ones

@@ -43,8 +43,8 @@ const (
 	// error.
 	EventOther
 
-	// EventReceiveSize: Receives that are posted from now on have Control.Size bytes. The peer keeps
-	// to a smaller size already. Effects.Resized says when no smaller ones are posted.
+	// EventReceiveSize: Receives that are posted from now on have Control.Size bytes. The peer
+	// keeps to a smaller size already. Effects.Resized says when no smaller ones are posted.
 	EventReceiveSize
 
 	// EventSendSize: no message of this end may be longer than Control.Size bytes, whatever the

@@ -38,8 +38,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// The messages that end a continued Call: it is not delivered, the peer gets one ERROR, and the next
-// Call is served (R155 to R158, R199; T88, T89, T91, T95).
+// The messages that end a continued Call: it is not delivered, the peer gets one ERROR, and the
+// next Call is served (R155 to R158, R199; T88, T89, T91, T95).
 func TestCallBreaksOff(t *testing.T) {
 	part := peer2.Call(5, rpcCall2(5)).Split(8)[0]
 	withChunk := part

@@ -84,7 +84,8 @@ func TestOffer(t *testing.T) {
 			if s.version != c.want || len(s.sent) != 1 || binary.BigEndian.Uint32(s.sent[0][4:]) != c.want {
 				t.Fatalf("version %v, %d messages, want %d and the Call", s.version, len(s.sent), c.want)
 			}
-			if want := map[uint32]int{1: header.LeastInline, 2: 4096}[c.want]; s.terms.Send != want { // R42, R190
+			// R42, R190
+			if want := map[uint32]int{1: header.LeastInline, 2: 4096}[c.want]; s.terms.Send != want {
 				t.Errorf("messages of %d bytes, want %d", s.terms.Send, want)
 			}
 			if c.want == 1 { // R188: on the same connection

@@ -181,7 +181,8 @@ func TestPropertySets(t *testing.T) {
 		s = newTalking(t, 0, 2, 2, nil) // R193: the end that dialed answers none of them
 		s.get(c.list...)
 		for _, m := range s.parsed() {
-			if m.Type != peer2.Error || name != "R156: a Call between" { // a reverse Call is refused
+			// A reverse Call is refused.
+			if m.Type != peer2.Error || name != "R156: a Call between" {
 				t.Errorf("%s: the client sends %+v", name, m)
 			}
 		}
