@@ -26,8 +26,8 @@ func takeCalls(t *testing.T, p *peer2.Peer, n int) (list []peer2.Message) {
 }
 
 // Our client has as many messages out as the server granted, whatever the words say: the first
-// grant is one at least, none is more than its ceiling, a later one may lower it, and an ERROR grants
-// nothing (R167, R169, R170, R173, R177, R178, R179, R180; T8, T9, T10, T11, T14).
+// grant is one at least, none is more than its ceiling, a later one may lower it, and an ERROR
+// grants nothing (R167, R169, R170, R173, R177, R178, R179, R180; T8, T9, T10, T11, T14).
 func TestClientCredits2(t *testing.T) {
 	type word struct{ ceiling, credits int }
 	reply := func(m *peer2.Message) peer2.Message { return peer2.Reply(m.XID, replyOf(m.XID, 24)) }
@@ -55,7 +55,7 @@ func TestClientCredits2(t *testing.T) {
 		{"T11: a grant alone", word{8, 1}, 1, []step{{nil, word{8, 2}, 2}, {nil, word{8, 1}, 1}}},
 		{"R173: the ceiling is lowered", word{8, 4}, 4, []step{{reply, word{2, 0}, 0}, {reply, word{2, 0}, 0}, {reply, word{2, 1}, 1}, {reply, word{2, 1}, 1}, {reply, word{8, 3}, 3}}},
 		{"R177: an ERROR grants nothing", word{8, 1}, 1, []step{{refuse, word{8, 5}, 0}, {nil, word{8, 1}, 1}}},
-		{"the ceiling is that of Calls in flight, too", word{1, 1}, 1, []step{{nil, word{1, 1}, 0}, {reply, word{1, 0}, 1}}},
+		{"the ceiling limits Calls in flight, too", word{1, 1}, 1, []step{{nil, word{1, 1}, 0}, {reply, word{1, 0}, 1}}},
 	} {
 		each2(t, c.name, func(t *testing.T, w *rdmaiotest.World) {
 			p, done := dialPeer(t, w, peer2.Config{Ceiling: 32}, config2(rdmaio.Config{Credits: 10}))
@@ -97,7 +97,7 @@ func TestClientCredits2(t *testing.T) {
 }
 
 // A peer that sends more than it was granted loses the connection (R170; T1, T12, T15), but for one
-// grant alone, for which there is a Receive more (R175, T11).
+// grant alone, for which there is a Receive more (R172, R175, T11).
 func TestOverCredit2(t *testing.T) {
 	call := func(i int) peer2.Message { return peer2.Call(uint32(i), callOf(uint32(i), 40)) }
 	for _, c := range []struct {

@@ -263,8 +263,8 @@ func TestWriteResource(t *testing.T) {
 }
 
 // A reply that fits neither inline nor in the reply chunk is continued (R166, T56, T57), and a
-// reply chunk that is long enough is used (R98). An empty write chunk takes its result inline
-// (T54), and one without a result comes back unused (T55).
+// reply chunk that is long enough is used (R98, R151). Each message has RESPONSE, and no undefined
+// flag (R142, R144).
 func TestReplyMeans2(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -318,6 +318,77 @@ func TestReplyMeans2(t *testing.T) {
 				t.Error("the reply has other bytes")
 			}
 			works2(t, p, 10, c.size)
+		})
+	}
+}
+
+// A result goes to its write chunk, whose segments are filled in order (R76, R79). An empty write
+// chunk takes its result inline and comes back empty (T54). One without a result comes back unused
+// (T55), also from a Reply in parts, where the lists are in the last one (R158).
+func TestWriteChunks2(t *testing.T) {
+	const none = -1 // an empty chunk
+	for _, c := range []struct {
+		name   string
+		items  []int
+		chunks []int
+		want   []int // lengths returned
+		parts  int
+	}{
+		{"one result", []int{3000}, []int{3000}, []int{3000}, 1},
+		{"a chunk with room", []int{3000}, []int{5000}, []int{3000}, 1},
+		{"two results", []int{3000, 5}, []int{3000, 100}, []int{3000, 5}, 1},
+		{"T54: an empty chunk", []int{3000}, []int{none}, []int{none}, 1},
+		{"T54: an empty chunk, a long result", []int{9000}, []int{none}, []int{none}, 3},
+		{"T55: no result", nil, []int{3000}, []int{0}, 1},
+		{"T55: no second result", []int{10}, []int{3000, 200}, []int{10, 0}, 1},
+		{"more results than chunks", []int{10, 9000}, []int{100}, []int{10}, 3},
+	} {
+		each2(t, c.name, func(t *testing.T, w *rdmaiotest.World) {
+			a := &app{reply: func(r *rdmaio.Request) bool {
+				e := replyHeader(9)
+				e.reduce = true
+				for i, n := range c.items {
+					if i == len(r.WriteChunks()) || r.WriteChunks()[i] == 0 {
+						e.reduce = false
+					}
+					e.opaque("item", rdmaiotest.Pattern(n, uint64(i)))
+				}
+				r.Reply(e.message(), nil)
+				return true
+			}}
+			p := ourServer(t, w, a, peer2.Config{}, config2(rdmaio.Config{}))
+			o := p.Offer(10000, rdmaiotest.AnyAccess)
+			m, at := peer2.Call(9, callOf(9, 40)), uint64(0)
+			for _, n := range c.chunks {
+				chunk := []peertest.Segment{}
+				if n != none { // two segments
+					chunk = append(chunk, peertest.Segment{Key: o.RKey(), Length: 3, Addr: o.RemoteAddr() + at},
+						peertest.Segment{Key: o.RKey(), Length: uint32(n - 3), Addr: o.RemoteAddr() + at + 3})
+					at += uint64(n)
+				}
+				m.Writes = append(m.Writes, chunk)
+			}
+			p.Send(m)
+			m, parts := p.Whole()
+			if !m.IsReply() || parts != c.parts || len(m.Writes) != len(c.want) {
+				t.Fatalf("%v in %d parts, want %d", m, parts, c.parts)
+			}
+			at = 0
+			for i, n := range c.want {
+				if n == none {
+					if len(m.Writes[i]) != 0 {
+						t.Errorf("chunk %d comes back as %v", i, m.Writes[i])
+					}
+					continue
+				}
+				if length(m.Writes[i]) != n {
+					t.Errorf("chunk %d has %d bytes, want %d", i, length(m.Writes[i]), n)
+				}
+				if n > 0 && !bytes.Equal(o.Data[at:][:n], rdmaiotest.Pattern(n, uint64(i))) {
+					t.Errorf("chunk %d has other bytes", i)
+				}
+				at += uint64(c.chunks[i])
+			}
 		})
 	}
 }

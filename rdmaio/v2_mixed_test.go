@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// runCounts counts how often each Call ran, and answers with a reply of as many bytes as the Call had.
+// runCounts counts how often each Call ran, and answers with a reply of as many bytes as the Call
+// had.
 type runCounts struct {
 	mu   sync.Mutex
 	ran  map[uint32]int
@@ -103,8 +104,8 @@ func TestMixedVersions(t *testing.T) {
 	}
 }
 
-// A Client that prefers version 2 uses a server of version 1: its first Calls wait for the fall-back,
-// and run once (R184).
+// A Client that prefers version 2 uses a server of version 1: its first Calls wait for the
+// fall-back, and run once (R184).
 func TestClientFallsBack(t *testing.T) {
 	for _, versions := range [][]int{{2, 1}, {2}} {
 		for _, server := range [][]int{nil, {1, 2}} {
@@ -201,7 +202,7 @@ func TestManyOpenSequences(t *testing.T) {
 			peers = append(peers, p)
 		}
 		works(t, hello(t, rawClient(t, w, peer2.Config{})), 99)
-		answers := map[uint32]int{} // codes of the ERRORs to those whose last part comes now; 0: a Reply
+		answers := map[uint32]int{} // by the code of the ERROR; 0: Replies
 		for i, p := range peers {
 			last := peer2.Call(uint32(i), callOf(uint32(i), 40000)).Split(every(40000, 4000)...)
 			p.Send(last[9])

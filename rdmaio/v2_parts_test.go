@@ -316,8 +316,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// A sequence that does not end within Config.WorkTimeout ends the connection, whether its parts stop
-// or go on (R162, T90).
+// A sequence that does not end within Config.WorkTimeout ends the connection, whether its parts
+// stop or go on (R162, T90).
 func TestEndlessSequence(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		each2(t, fmt.Sprintf("Call, parts go on: %v", more), func(t *testing.T, w *rdmaiotest.World) {

@@ -22,9 +22,9 @@ type refusal struct {
 }
 
 // A server answers a message that breaks a rule by the ERROR of that rule, with the XID of the
-// message, and runs nothing. The next good Call is served (R141, R143, R145, R147, R157, R158,
-// R193, R194, R196, R198, R199, R200, R202, R205, R210, R262; T22, T24 to T28, T29, T30, T32, T36 to T42,
-// T46, T47, T51, T78, T87, T88).
+// message, and runs nothing. The next good Call is served (R140, R141, R143, R145, R147, R151,
+// R157, R158, R193, R194, R196, R198, R199, R200, R202, R205, R210, R262; T22, T24 to T28, T29,
+// T30, T32, T36 to T42, T46, T47, T51, T78, T87, T88).
 func TestRefused2(t *testing.T) {
 	type seg = peertest.Segment
 	// read returns a read segment of a region of 8192 bytes.

@@ -15,8 +15,8 @@ import (
 )
 
 // A client advertises the level of reverse Calls that it takes (R218), and acts by it: without a
-// handler they are dropped (R281, T117); without Config.ReverseChunks those with chunks are refused
-// (R277, T118). Forward Calls go on.
+// handler they are dropped (R281, T117); without Config.ReverseChunks those with chunks are
+// refused, with chunks for results by REPLY_RESOURCE (R203, R207, R277, T118). Forward Calls go on.
 func TestReverseLevels(t *testing.T) {
 	const none, inline, general = 0, 1, 2
 	rpc := func(n int) peer2.Message { return peer2.Call(9, callOf(9, n)) }

@@ -127,7 +127,7 @@ func TestVersionAnswers(t *testing.T) {
 }
 
 // Messages that are no answer are dropped, and the client goes on waiting: it ends with ErrNoAnswer
-// if none comes in time (R189, T99), or with the reason if the connection is lost.
+// if none comes in time (T99), or with the reason if the connection is lost.
 func TestNoVersionAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -180,7 +180,8 @@ func TestNoVersionAnswer(t *testing.T) {
 
 // The server speaks the version of the first message that it supports (R187, T23). To others it
 // answers ERR_VERS of 28 bytes with the range of its versions, the XID and the version copied (A1,
-// A2, R183, R195), and the client may go on with another version on the same connection.
+// A2, R183, R195), and the client may go on with another version on the same connection. A first
+// grant is answered by one (R174).
 func TestFirstMessages(t *testing.T) {
 	const (
 		call1 = "00000009 00000001 00000008 00000000 00000000 00000000 00000000 00000009 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000"
@@ -284,6 +285,36 @@ func TestFirstMessages(t *testing.T) {
 	}
 }
 
+// After the fall-back, the first Call of version 1 has at most 1024 bytes, and no other is sent
+// before its Reply (R191).
+func TestFirstCallAfterFallback(t *testing.T) {
+	each2(t, "three Calls", func(t *testing.T, w *rdmaiotest.World) {
+		p, done := dialPeer(t, w, peer2.Config{}, config2(rdmaio.Config{}))
+		p.Peer.Send(errVers(p.Next().XID, 2, 1, 1))
+		conn := connected(t, done)
+		var calls []<-chan result
+		for xid := range uint32(3) {
+			calls = append(calls, start(conn, bigCall(xid, 3000)))
+		}
+		for i := range calls {
+			b := p.Peer.Message(peertest.Patience)
+			m, err := peertest.Parse(string(b))
+			if err != nil || m.Kind != peertest.Call || len(b) > 1024 {
+				t.Fatalf("a first message of %d bytes: %v, %v", len(b), m, err)
+			}
+			if next := p.Peer.Message(5 * time.Millisecond); next != nil {
+				t.Fatalf("%v before the Reply to Call %d", next, i)
+			}
+			p.Peer.Send(append(append(b[:4:4], peertest.Bytes(t, "00000001 00000001 00000000 00000000 00000000 00000000")...), replyOf(m.XID, 24)...))
+		}
+		for _, done := range calls {
+			if r := <-done; r.err != nil {
+				t.Error(r.err)
+			}
+		}
+	})
+}
+
 // A message of another version on a connection whose version is fixed ends the connection (R188,
 // T101). A server answers it first by ERR_VERS with the version that is fixed. An ERROR may have
 // any version (A2): it is never answered, and ends no more than its Call.
@@ -364,7 +395,7 @@ func TestVersionFlips(t *testing.T) {
 }
 
 // The thresholds: 1024 bytes for the first message, 4096 when version 2 is known, then what both
-// ends advertised, and never below 4096 (R40, R41, R42, R190, R214, R215, R229, T104).
+// ends advertised, and never below 4096 (R40, R41, R42, R190, R214, R215, R226, R229, T104).
 func TestThresholds2(t *testing.T) {
 	for _, c := range []struct {
 		name      string

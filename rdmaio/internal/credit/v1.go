@@ -10,7 +10,7 @@ type Requester struct {
 }
 
 // NewRequester returns an account that asks for limit credits, but at least one, and never uses
-// more. Before the first Reply one Call may be in flight (RFC 8166 §3.3.3; R128, R136).
+// more. Before the first Reply one Call may be in flight (RFC 8166 §3.3.3; R128, R136, R191).
 func NewRequester(limit int) Requester {
 	return Requester{limit: uint32(max(limit, 1)), granted: 1}
 }

@@ -209,7 +209,7 @@ func (a *V2) Sent(c Class) uint32 {
 
 // low returns the number of credits that can be granted now: the Receives are posted, and each
 // credit may bring a Call (R172). A peer that is to send an answer or a further part gets at least
-// one (R171).
+// one (R160, R171).
 func (a *V2) low() uint32 {
 	room := a.ceiling - min(a.busy, a.ceiling)
 	if room == 0 && (a.inFlight > 0 || a.open) {
@@ -221,7 +221,8 @@ func (a *V2) low() uint32 {
 
 // Due reports whether a Grant should be sent if no other message can go now: the peer sent a
 // message that left it at most half of the ceiling, and there are credits to grant. An end that
-// keeps no credit waits until the peer has none.
+// keeps no credit waits until the peer has none. So a message that gets no answer gives its credit
+// back, too (R181).
 func (a *V2) Due() bool {
 	return a.due && a.out <= a.ceiling/2 && a.low() > 0 && a.Free(Grant)
 }

@@ -273,7 +273,7 @@ func (rq *requester) result(c *Call, m *header.Message) *header.Fault {
 	return head(m.Payload, m.XID, header.Reply)
 }
 
-// head checks that of an RPC message (R16; RFC 8166 §4.5.2; T28).
+// head checks that of an RPC message (R16, R151; RFC 8166 §4.5.2; T28).
 func head(b []byte, want uint32, msgType header.MsgType) *header.Fault {
 	switch xid, typ, typed := header.RPC(b); {
 	case !typed:

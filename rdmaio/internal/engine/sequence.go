@@ -85,7 +85,8 @@ func (sq *sendQueue) part(s *sequence) (buf *Buffer, n int, last bool, err error
 	return buf, n, last, nil
 }
 
-// class returns the class of the next part: the first one has the class of the message.
+// class returns the class of the next part: the first one has the class of the message. Each waits
+// for a credit (R159).
 func (s *sequence) class() protocol.Class {
 	switch {
 	case s.begun:

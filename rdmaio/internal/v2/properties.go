@@ -46,7 +46,8 @@ type Properties struct {
 	Reverse uint32
 }
 
-// DefaultProperties returns the properties of an end that sent none (§5.2, table 1).
+// DefaultProperties returns the properties of an end that sent none (§5.2, table 1). Reverse Calls
+// without chunks are allowed, as a client that says nothing must be expected to take them (R230).
 func DefaultProperties() Properties {
 	return Properties{
 		MaxSend: LeastInline, ReceiveSize: LeastInline,
@@ -110,7 +111,7 @@ func (v *Version) Properties() []header.Property {
 //
 // The end that dialed receives the reverse Calls: there the level is Own.Reverse, at the other end
 // the level of the peer. Each Call names the key to invalidate, so remote invalidation needs no
-// agreement.
+// agreement. A peer that takes no note of our properties uses less than they allow (R226).
 func (v *Version) Terms(heard bool) header.Terms {
 	own, peer := &v.cfg.Own, &v.peer
 	t := header.Terms{
@@ -123,7 +124,7 @@ func (v *Version) Terms(heard bool) header.Terms {
 	}
 	if v.cfg.Dialed {
 		t.Reverse = reverse(own.Reverse)
-		if !heard { // R42
+		if !heard { // R42, R190
 			t.Send = firstInline
 		}
 	}
