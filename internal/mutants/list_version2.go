@@ -71,7 +71,6 @@ var version2Mutants = []mutant{
 	{"a part loses its direction", sequenceFile, "s.last.Kind, s.last.Answer, true\n", "s.last.Kind, false, true\n", version2Tests},
 	{"the last part has MORE", sequenceFile, "	sq.out.Answer, sq.out.More = false, false\n", "	sq.out.Answer = false\n", version2Tests},
 	{"each part costs what a Call does", sequenceFile, "	case s.begun:\n		return protocol.ClassPart\n", "", version2Tests},
-	{"a Call goes inside a continued message", pumpFile, "calls := !inside && e.negotiation", "calls := e.negotiation", version2Tests},
 	{"a Reply needs no credit", answerFile, "		return !inside && rs.account.Free(protocol.ClassAnswer)\n", "		return !inside\n", version2Tests},
 	{"an early answer ends its Call at once", requesterFile, "		rq.early(p, m, f, key)\n		return nil\n", "		rq.early(p, m, f, key)\n		rq.sends.sequence = sequence{}\n		rq.toCall(p, callSent)\n		rq.refused(p, p.refused)\n		return nil\n", version2Tests},
 	{"an early answer is dropped", requesterFile, "	if p.refused != nil {\n		rq.refused(p, p.refused)\n	}\n", "", version2Tests},
