@@ -76,7 +76,7 @@ func newClient(w *rdmaiotest.World, cfg *rdmaio.ClientConfig) *rdmaio.Client {
 	if cfg != nil {
 		c = *cfg
 	}
-	c.Conn = rdmaiotest.Smallest(c.Conn)
+	c.Conn = w.Config(c.Conn)
 	if c.MinBackoff == 0 {
 		c.MinBackoff = time.Millisecond
 	}

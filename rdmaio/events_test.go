@@ -315,7 +315,7 @@ func TestEventsOfFailures(t *testing.T) {
 	}
 	entered := make(chan *rdmaio.Request, 1)
 	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { entered <- r }), &rdmaio.Config{MaxConns: 1, Events: there.add, MaxMemory: 1})
-	client, err := rdmaio.NewClient(w.Client, w.Addr, &rdmaio.ClientConfig{Conn: rdmaiotest.Smallest(cfg), MinBackoff: time.Millisecond})
+	client, err := rdmaio.NewClient(w.Client, w.Addr, &rdmaio.ClientConfig{Conn: w.Config(cfg), MinBackoff: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func calls(t testing.TB, w *rdmaiotest.World, wait, work time.Duration) *victim 
 	v := &victim{t: t, w: w, wait: wait, mayRun: make(map[uint32]int)}
 	v.h = &tally{file: file{t: t, data: rdmaiotest.Pattern(5000, 9)}, runs: make(map[uint32]int)}
 	v.h.data = rdmaiotest.Pattern(4000, 9)
-	cfg := rdmaiotest.Smallest(&rdmaio.Config{
+	cfg := w.Config(&rdmaio.Config{
 		Credits: 2, WorkTimeout: work, Legacy: true, ReverseHandler: v.h, ReverseCredits: 1,
 	})
 	w.Expect(cfg)

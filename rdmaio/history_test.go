@@ -29,7 +29,7 @@ type registers struct {
 }
 
 // swapBytes is the length of the opaque around a value, too long for any Send.
-const swapBytes = 1500
+const swapBytes = 9000
 
 // swapCall asks to put a value into a register; 0 is none.
 func swapCall(xid, key uint32, put uint64, inline bool) *rdmaio.Call {
@@ -131,6 +131,20 @@ func TestHistories(t *testing.T) {
 			if lost == 0 && *storms >= 12 {
 				t.Error("no Call was cancelled: the run proves nothing about cancelled ones")
 			}
+		})
+	}
+}
+
+// The same in version 2, where values travel in several Sends.
+func TestHistories2(t *testing.T) {
+	for seed := range uint64(max(1, *storms/2)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inj := fault.New(swarm(seed, false))
+				w := newFaultyWorld(t, false, map[string]*fault.Injector{"client": inj, "server": inj})
+				w.Versions = []int{2}
+				storm(t, w, seed)
+			})
 		})
 	}
 }

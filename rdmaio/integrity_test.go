@@ -203,6 +203,11 @@ func TestFileIntegrity(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) { fileIntegrity(t, w, *fsxOps) })
 }
 
+// The same in version 2, where messages also go in several Sends (R150, R153, R163, R166).
+func TestFileIntegrity2(t *testing.T) {
+	rdmaiotest.Each2(t, func(t *testing.T, w *rdmaiotest.World) { fileIntegrity(t, w, *fsxOps/2) })
+}
+
 // The same with completions that come late, at both ends.
 func TestFileIntegrityLate(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
@@ -222,10 +227,14 @@ func fileIntegrity(t *testing.T, w *rdmaiotest.World, ops int) {
 	w.Serve(s, &rdmaio.Config{InlineSend: 8192, InlineRecv: 8192})
 	for done, runs := 0, 20; done < ops; {
 		inlineSize := 1024 << r.IntN(4)
-		c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, &rdmaio.Config{
+		cfg := &rdmaio.Config{
 			InlineSend: inlineSize, InlineRecv: inlineSize, SegmentSize: []int{0, 1 << 20, 100_000, 65_537, 33_333}[r.IntN(5)],
 			RemoteInvalidate: r.IntN(3) - 1,
-		})
+		}
+		if w.Versions != nil {
+			cfg.Continue = []int{0, -1, 9000, 300_000}[r.IntN(4)]
+		}
+		c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, w.Config(cfg))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -186,7 +186,7 @@ func (c *Client) watch(conn *Conn) bool {
 	for ended := false; !ended; {
 		select {
 		case <-look.C:
-			if s := conn.Stats(); stuck.look(&s) {
+			if s := conn.Stats(); stuck.look(&s, conn.set.calls) {
 				ended = c.giveUp(&c.stats.Stuck)
 			}
 		case <-conn.Done():
@@ -229,11 +229,12 @@ type stall struct {
 }
 
 // look reports whether a connection has been useless for StuckTimeout: cancelled Calls have no
-// reply, and either they hold all credits, or nothing at all has come from the peer.
-func (s *stall) look(now *Stats) bool {
+// reply, and either there are as many as credits, or as this side may have in progress, or nothing
+// at all has come from the peer. In version 2 the credits are for all messages, and may be more.
+func (s *stall) look(now *Stats, most int) bool {
 	silent := now.Received == s.received
 	s.received = now.Received
-	if now.Abandoned == 0 || now.Abandoned < now.Granted && !silent {
+	if now.Abandoned == 0 || now.Abandoned < min(now.Granted, most) && !silent {
 		s.times = 0
 		return false
 	}

@@ -28,3 +28,32 @@ func TestBackoffJitter(t *testing.T) {
 		}
 	})
 }
+
+// A connection is useless if cancelled Calls leave none to make, whatever else the peer sends, or if
+// nothing comes from it. In version 2 there may be more credits than Calls (R169).
+func TestStall(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		abandoned, granted, most int
+		silent, want             bool
+	}{
+		{"no cancelled Call", 0, 8, 8, true, false},
+		{"one of eight", 1, 8, 8, false, false},
+		{"one of eight, nothing comes", 1, 8, 8, true, true},
+		{"all credits", 4, 4, 8, false, true},
+		{"all Calls of version 2", 8, 20, 8, false, true},
+	} {
+		var s stall
+		now, got := Stats{Abandoned: c.abandoned}, false
+		now.Granted = c.granted
+		for range 4 {
+			if !c.silent {
+				now.Received++
+			}
+			got = s.look(&now, c.most)
+		}
+		if got != c.want {
+			t.Errorf("%s: useless is %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type World struct {
 	ServerMem      *mem.Device     // Server without the trace; nil over another provider
 	History        *trace.Recorder // the events of both devices
 	Heads          bool            // keep the first bytes of messages
+	Versions       []int           // of each Config without any; nil: version 1
 
 	oracle *oracle
 	settle func() // waits until both ends have nothing left to do, where that can be known
@@ -37,6 +38,8 @@ type Options struct {
 	TCP *rdmatcp.Config
 	// Wrap, if not nil, wraps the devices "client" and "server" below the trace.
 	Wrap func(name string, d verbs.Device) verbs.Device
+	// Versions are those of each Config without any. If nil, it is version 1.
+	Versions []int
 	// Bare leaves out the trace, the oracle and the limit of time.
 	Bare bool
 }
@@ -57,7 +60,7 @@ func NewTCP(t testing.TB) *World {
 // theirs is still open (R285).
 func NewWith(t testing.TB, o Options) *World {
 	t.Helper()
-	w := &World{T: t, ListenAddr: "there", Addr: "there", oracle: newOracle(), settle: func() {}}
+	w := &World{T: t, ListenAddr: "there", Addr: "there", Versions: o.Versions, oracle: newOracle(), settle: func() {}}
 	open := func(name string) (verbs.Device, error) {
 		d, err := w.Net.Open(name, nil)
 		if name == "server" {
@@ -160,6 +163,20 @@ func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
 }
 
+// EachVersion runs a test over each provider, with version 1 and with version 2.
+func EachVersion(t *testing.T, test func(t *testing.T, w *World)) {
+	Each(t, test)
+	Each2(t, test)
+}
+
+// Each2 runs a test over each provider, with version 2.
+func Each2(t *testing.T, test func(t *testing.T, w *World)) {
+	t.Run("mem, version 2", func(t *testing.T) { test(t, NewWith(t, Options{Versions: []int{2}})) })
+	t.Run("rdmatcp, version 2", func(t *testing.T) {
+		test(t, NewWith(t, Options{Versions: []int{2}, TCP: &rdmatcp.Config{}}))
+	})
+}
+
 // EachWithHeads is Each with the first bytes of each message in the history.
 func EachWithHeads(t *testing.T, test func(t *testing.T, w *World)) {
 	Each(t, func(t *testing.T, w *World) {
@@ -201,6 +218,15 @@ func Smallest(cfg *rdmaio.Config) *rdmaio.Config {
 	return &c
 }
 
+// Config returns Smallest(cfg) with the versions of the World, unless cfg has any.
+func (w *World) Config(cfg *rdmaio.Config) *rdmaio.Config {
+	c := Smallest(cfg)
+	if c.Versions == nil {
+		c.Versions = w.Versions
+	}
+	return c
+}
+
 // Expect prepares the oracle for a Config that is used without Serve or Dial.
 func (w *World) Expect(cfg *rdmaio.Config) {
 	w.oracle.mu.Lock()
@@ -208,11 +234,11 @@ func (w *World) Expect(cfg *rdmaio.Config) {
 	w.oracle.legacy = w.oracle.legacy || cfg != nil && cfg.Legacy
 }
 
-// Serve starts a server with Smallest(cfg). It is closed at the end of the test.
+// Serve starts a server with Config(cfg). It is closed at the end of the test.
 func (w *World) Serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 	w.T.Helper()
 	w.Expect(cfg)
-	s, err := rdmaio.Listen(context.Background(), w.Server, w.ListenAddr, h, Smallest(cfg))
+	s, err := rdmaio.Listen(context.Background(), w.Server, w.ListenAddr, h, w.Config(cfg))
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -225,11 +251,11 @@ func (w *World) Serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 	return s
 }
 
-// Dial connects to the server with Smallest(cfg). The connection is closed at the end of the test.
+// Dial connects to the server with Config(cfg). The connection is closed at the end of the test.
 func (w *World) Dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	w.T.Helper()
 	w.Expect(cfg)
-	c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, Smallest(cfg))
+	c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, w.Config(cfg))
 	if err != nil {
 		w.T.Fatal(err)
 	}
