@@ -16,7 +16,7 @@ import (
 // than Config.MaxMemory. Config.WorkTimeout closes the oldest ones first, and frees their memory. A
 // client that keeps the rules is served all the time: at once with Calls of one Send, and with
 // longer ones when there is memory.
-func TestManyOpenSequences(t *testing.T) {
+func TestOpenSequencesEnd(t *testing.T) {
 	peers := 1000
 	if testing.Short() {
 		peers = 150
