@@ -164,6 +164,11 @@ func (x *ExtensionConn) SetLimits(l ExtensionLimits) {
 // sides, in bytes, whatever SetLimits says.
 func (x *ExtensionConn) AdvertisedSend() int { return x.conn.agreed.Load().Advertised }
 
+// Reverse returns the support for reverse Calls that this side advertises.
+func (x *ExtensionConn) Reverse() ReverseSupport {
+	return ReverseNone - ReverseSupport(x.conn.properties().Reverse)
+}
+
 // queue brings an event to the engine. The caller may hold the lock of the handlers.
 func (x *ExtensionConn) queue(kind engine.EventKind, c engine.Control) {
 	x.conn.driver.Queue(engine.Event{Kind: kind, Control: &c})

@@ -17,11 +17,15 @@ type Config struct {
 	HeaderType uint32
 
 	// Server reports whether this endpoint accepted the connection, so that its peer is the client.
+	// Extension sets it for each connection.
 	Server bool
 
 	// Local describes this endpoint at the start. If its ReceiveSize is zero, the default is 4096
 	// bytes. The connection must have posted Receives of that size. A zero Backward is
 	// BackwardUnknown.
+	//
+	// With Extension, a zero Local is what rdmaio.Config says, and a zero ReceiveSize is
+	// rdmaio.Config.InlineRecv. The size must be within 4096 and that.
 	Local Characteristics
 
 	// Fixed lists the characteristics of this endpoint that never change. If nil, there are none.
