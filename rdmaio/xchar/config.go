@@ -24,8 +24,8 @@ type Config struct {
 	// bytes. The connection must have posted Receives of that size. A zero Backward is
 	// BackwardUnknown.
 	//
-	// With Extension, a zero Local is what rdmaio.Config says, and a zero ReceiveSize is
-	// rdmaio.Config.InlineRecv. The size must be within 4096 and that.
+	// With Extension, a zero Local stands for the settings of rdmaio.Config, and a zero ReceiveSize
+	// for rdmaio.Config.InlineRecv. The size must be within 4096 and that.
 	Local Characteristics
 
 	// Fixed lists the characteristics of this endpoint that never change. If nil, there are none.

@@ -192,8 +192,8 @@ func (c *Conn) carryOut(out Effects) {
 	c.notify()
 }
 
-// conclude tells a call of Request the result of a change. After the first one for each change,
-// the call returns.
+// conclude records the result of a change for its call of Request, which returns after the first
+// result of each change.
 func (c *Conn) conclude(o Outcome) {
 	w := c.waiting[o.XID]
 	if w == nil {

@@ -221,8 +221,8 @@ func TestPeerFixed(t *testing.T) {
 	}
 }
 
-// R232, R233, R242, R252, R145, A33: what is not valid is refused, changes nothing, and the
-// connection goes on. Data of no length are an error. Nothing answers an answer.
+// R232, R233, R242, R252, R145, A33: a message that is not valid is refused, changes nothing,
+// and the connection goes on. Data of no length are an error. Nothing answers an answer.
 func TestPeerFaults(t *testing.T) {
 	p := script(t, &xchar.Config{})
 	p.send(20, wire.OpInit, false, &wire.Init{Start: wire.Spec{sized(8192), {Which: wire.IDRemoteInvalidation}}})

@@ -10,7 +10,7 @@ const LeastInline = 1024
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
 
-	// Advertised is what Send would be if no extension had changed it (version 2).
+	// Advertised is the value of Send by the properties of both ends alone (version 2).
 	Advertised int
 
 	// RemoteInvalidate allows a responder to invalidate one key of a Call by its Reply. With

@@ -91,8 +91,8 @@ func (p *Properties) field(id uint32) *uint32 {
 }
 
 // Properties implements protocol.Version: Config.Own, each property even if it has the default
-// value, and Config.Extra. Without the latter the message has 84 bytes: it fits the smallest Receive (R225), and its size is not that of
-// an ERR_VERS of version 1 (A1).
+// value, and Config.Extra. Without the latter the message has 84 bytes: it fits the smallest
+// Receive (R225), and an ERR_VERS of version 1 has another size (A1).
 func (v *Version) Properties() []header.Property {
 	if v.set == nil {
 		own := v.cfg.Own
