@@ -163,3 +163,30 @@ func benchmarkCall128x32(b *testing.B, version int) {
 		}
 	})
 }
+
+// BenchmarkContinuedCall and BenchmarkContinuedReply are messages of 64 KiB in Sends of 4 KiB.
+func BenchmarkContinuedCall(b *testing.B) {
+	call := nullCall(0, 64<<10)
+	call.ReplyBuf = make([]byte, 128)
+	benchmarkContinued(b, quick(nil), call)
+}
+
+func BenchmarkContinuedReply(b *testing.B) {
+	reply := append(replyHeader(0).buf, rdmaiotest.Pattern(64<<10, 1)...)
+	h := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		copy(reply, r.Message[:4])
+		r.Reply(rdmaio.Message{Inline: reply}, nil)
+	})
+	call := smallCall()
+	call.ReplyBuf = make([]byte, len(reply))
+	benchmarkContinued(b, h, call)
+}
+
+func benchmarkContinued(b *testing.B, h rdmaio.Handler, call *rdmaio.Call) {
+	c := plain(b, h, &rdmaio.Config{NonBlocking: true, Versions: []int{2}, Continue: 1 << 20})
+	b.ReportAllocs()
+	b.SetBytes(64 << 10)
+	for xid := uint32(1); b.Loop(); xid++ {
+		again(b, c, call, xid)
+	}
+}

@@ -132,7 +132,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.next(),
 		ReceiveSize:  set.firstRecv,
-		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve,
+		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve, Memory: &with.joined,
 	}
 	c.prepareAuth(&cfg)
 	if cfg.DoneTimeout == 0 {

@@ -15,6 +15,7 @@ import (
 // shared holds the state that all connections of a server share.
 type shared struct {
 	memory budget
+	joined joinedMemory
 	places places
 	faults *slog.Logger // for errors and panics of handlers
 	log    *slog.Logger // for records that peers can cause

@@ -31,6 +31,15 @@ type Call struct {
 	Padding        Padding       // of Reply
 }
 
+// setReply sets the Reply to a copy of b, unless the joiner has put it in ReplyTo already.
+func (c *Call) setReply(b []byte) {
+	if len(b) > 0 && len(b) <= cap(c.ReplyTo) && &b[0] == &c.ReplyTo[:1][0] {
+		c.Reply = b
+		return
+	}
+	c.Reply = append(c.ReplyTo[:0], b...)
+}
+
 // Padding describes the padding of a message that was sent as RDMA_MSGP. If Align is 0, there is
 // none.
 type Padding struct {

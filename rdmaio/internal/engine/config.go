@@ -61,6 +61,10 @@ type Config struct {
 	ContinueTimeout time.Duration
 	Reserve         func(n int) bool
 
+	// Memory provides the memory of continued messages, so that it can be used again. If nil,
+	// the heap does.
+	Memory Memory
+
 	// Calls is the number of credits that this side requests for its own Calls. If zero, it must
 	// make none. Serves is the largest number that it grants. If zero, it serves no Calls. The two
 	// are separate (R266).
@@ -105,6 +109,20 @@ type Config struct {
 	// is closed (T50, T128). If zero, there is no limit.
 	ChainTimeout time.Duration
 }
+
+// Memory provides memory for messages. Reserve has counted it.
+type Memory interface {
+	// Take returns n bytes with any contents.
+	Take(n int) []byte
+	// Give takes memory back that is no longer used.
+	Give(b []byte)
+}
+
+// heap is Memory that is not used again.
+type heap struct{}
+
+func (heap) Take(n int) []byte { return make([]byte, n) }
+func (heap) Give([]byte)       {}
 
 // sendSize returns the size of the send buffers.
 func (cfg *Config) sendSize() int { return len(cfg.Send[0].Bytes) }

@@ -25,6 +25,9 @@ type Engine struct {
 // New makes an engine; the Config is not checked.
 func New(cfg Config) *Engine {
 	cfg.Limits.Requests = min(cfg.Limits.Requests, cfg.SendWRs)
+	if cfg.Memory == nil {
+		cfg.Memory = heap{}
+	}
 	e := &Engine{shared: shared{
 		cfg:     cfg,
 		open:    true,
@@ -53,7 +56,7 @@ func New(cfg Config) *Engine {
 	s.self = protocol.End{Forward: forward, Legacy: cfg.Legacy, LongReplies: s.legacyReplies() && !cfg.ReverseChunks, Calls: e.requester.table}
 	e.control = control{shared: s, sends: &e.sends, negotiation: &e.negotiation}
 	e.responder.control = &e.control
-	e.joiner.shared = s
+	e.joiner.shared, e.requester.joiner = s, &e.joiner
 	e.negotiation = negotiation{shared: s, control: &e.control, accounts: protocol.AccountConfig{End: &s.self, Calls: cfg.Calls, Serves: cfg.Serves}}
 	e.negotiation.start()
 	for i := range cfg.Recv {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -23,7 +24,8 @@ type joiner struct {
 	kind     header.Kind
 	answer   bool
 	buf      []byte
-	size     int // of all parts, bytes
+	into     *Call // of which buf is ReplyTo; nil: buf is reserved
+	size     int   // of all parts, bytes
 	parts    int
 	deadline time.Duration // of the last part; 0: none
 }
@@ -42,12 +44,15 @@ const maxParts = 1 << 16
 
 // add takes a message that has MORE, or that comes in the middle of a continued one. It returns
 // false for a part that is not the last: the message is done with. With the last part, m.Payload is
-// the whole payload, in the memory own. own is nil if the payload is still the Receive. f is a
-// fault of the sequence.
-func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []byte, f *header.Fault) {
+// the whole payload, in the memory own. own is nil if the payload is still the Receive, or in the
+// ReplyTo of into, the Call that the first part of a message answers. f is a fault of the sequence.
+func (j *joiner) add(m *header.Message, p protocol.Purpose, into *Call) (whole bool, own []byte, f *header.Fault) {
 	switch {
 	case j.state == joinIdle: // m.More
 		j.state, j.xid, j.kind, j.answer = joinOpen, m.XID, m.Kind, m.Answer
+		if m.Kind == header.KindMsg && into != nil {
+			j.into, j.buf = into, into.ReplyTo[:0]
+		}
 		if j.cfg.ContinueTimeout > 0 {
 			j.deadline = j.now + j.cfg.ContinueTimeout // R162
 		}
@@ -74,9 +79,11 @@ func (j *joiner) add(m *header.Message, p protocol.Purpose) (whole bool, own []b
 		return true, nil, f
 	}
 	j.stats.PartsReceived++
-	own = j.buf
-	m.Payload = own
-	j.buf = nil // it belongs to the message now
+	m.Payload = j.buf[:len(j.buf):len(j.buf)] // T20
+	if j.into == nil {
+		own = j.buf
+	}
+	j.buf, j.into = nil, nil // it belongs to the message now
 	j.reset()
 	return true, own, nil
 }
@@ -92,24 +99,54 @@ func (j *joiner) take(b []byte) {
 		j.skip()
 		return
 	}
-	if need := len(j.buf) + len(b); need > cap(j.buf) { // R324: at most twice the bytes received
-		room := min(max(2*cap(j.buf), need, 8<<10), max(need, j.cfg.MaxContinued))
-		if !j.cfg.Reserve(room - cap(j.buf)) {
-			j.skip()
-			return
-		}
-		grown := make([]byte, len(j.buf), room)
-		copy(grown, j.buf)
-		j.buf = grown
+	if need := len(j.buf) + len(b); need > cap(j.buf) && !j.grow(need) {
+		j.skip()
+		return
 	}
 	j.buf = append(j.buf, b...)
+}
+
+// leastJoined is the size in bytes of the smallest buffer.
+const leastJoined = 8 << 10
+
+// grow moves the message to a buffer of at least need bytes, of which most are received already:
+// the length is a power of two, for use again (R324). It returns false if there is no memory.
+func (j *joiner) grow(need int) bool {
+	had := cap(j.buf)
+	if j.into != nil {
+		had = 0
+	}
+	room := min(max(leastJoined, 1<<bits.Len(uint(need-1))), max(need, j.cfg.MaxContinued))
+	if !j.cfg.Reserve(room - had) {
+		return false
+	}
+	grown := append(j.cfg.Memory.Take(room)[:0], j.buf...)
+	if had > 0 {
+		j.cfg.Memory.Give(j.buf)
+	}
+	j.buf, j.into = grown, nil
+	return true
+}
+
+// leave moves the message out of ReplyTo, whose Call has ended.
+func (j *joiner) leave() {
+	if !j.grow(max(len(j.buf), 1)) {
+		j.skip()
+	}
 }
 
 // skip passes over the rest of a message that is too long.
 func (j *joiner) skip() {
 	j.state = joinSkipping
-	j.cfg.Reserve(-cap(j.buf))
-	j.buf = nil
+	j.release()
+}
+
+// release ends the use of the buffer.
+func (j *joiner) release() {
+	if j.into == nil && j.buf != nil {
+		j.giveBack(j.buf)
+	}
+	j.buf, j.into = nil, nil
 }
 
 // reset ends the message.
@@ -117,9 +154,7 @@ func (j *joiner) reset() {
 	if j.state == joinIdle {
 		return
 	}
-	if j.buf != nil {
-		j.cfg.Reserve(-cap(j.buf))
-	}
+	j.release()
 	*j = joiner{shared: j.shared}
 	j.account.Sequence(false)
 }
@@ -136,7 +171,11 @@ func (j *joiner) breakOff() (xid uint32, reply bool) {
 func (e *Engine) join(m *header.Message, p protocol.Purpose, f *header.Fault) (whole bool, own []byte, _ protocol.Purpose, _ *header.Fault) {
 	whole = true
 	if f == nil {
-		if whole, own, f = e.joiner.add(m, p); f == nil {
+		var into *Call
+		if p == protocol.Answer && e.joiner.state == joinIdle {
+			into = e.requester.into(m.XID)
+		}
+		if whole, own, f = e.joiner.add(m, p, into); f == nil {
 			return whole, own, p, nil
 		}
 		e.fault(f)

@@ -108,6 +108,7 @@ func (p *pair) newSide(i, calls, serves int, change setup) *side {
 			s.asks++
 			return true
 		},
+		Memory: poison{},
 	}
 	if change != nil {
 		change(i, &s.cfg)

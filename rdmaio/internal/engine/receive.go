@@ -58,7 +58,11 @@ func (e *Engine) received(wc *verbs.WC) {
 	}
 	serve := key == 0 && purpose == protocol.Call && e.cfg.Serves > 0
 	if own != nil && !serve {
-		defer e.cfg.Reserve(-cap(own)) // a Reply is copied
+		defer func() {
+			if r.joined == nil { // a Reply is copied, unless it has read chunks
+				e.giveBack(own)
+			}
+		}()
 	}
 	switch {
 	case key == 0:
@@ -82,6 +86,7 @@ func (e *Engine) received(wc *verbs.WC) {
 		return
 	case purpose == protocol.Answer && e.cfg.Calls > 0:
 		if p := e.requester.response(r, f, key); p != nil {
+			r.joined = own
 			e.responder.readReply(r, i, p, key)
 			return
 		}

@@ -13,8 +13,9 @@ import (
 // requester makes our Calls: it sends them when there are credits, and matches their Replies.
 type requester struct {
 	*shared
-	sends *sendQueue
-	flow  *Flow // counts of our Calls; the role decides which are forward
+	sends  *sendQueue
+	joiner *joiner
+	flow   *Flow // counts of our Calls; the role decides which are forward
 
 	table   calls           // not ended, by XID
 	waiting queue[*pending] // for a credit
@@ -201,9 +202,18 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 		if len(m.Reads) > 0 { // R326, T70
 			f = &header.Fault{Code: header.FaultReads, Found: uint64(len(m.Reads))}
 		} else if f = rq.result(c, m); f == nil {
-			c.Reply = append(c.ReplyTo[:0], m.Payload...)
+			c.setReply(m.Payload)
 		}
 		rq.finish(c, f)
+	}
+	return nil
+}
+
+// into returns the Call whose Reply may be put together in Call.ReplyTo, or nil. A Reply with read
+// chunks may be in use when its Call has ended.
+func (rq *requester) into(xid uint32) *Call {
+	if p := rq.table[xid]; p != nil && p.state == callSent && p.call != nil && cap(p.call.ReplyTo) > 0 && !rq.legacyReplies() {
+		return p.call
 	}
 	return nil
 }
@@ -288,6 +298,9 @@ func head(b []byte, want uint32, msgType header.MsgType) *header.Fault {
 
 // done ends a Call.
 func (rq *requester) done(c *Call, err error) {
+	if rq.joiner.into == c {
+		rq.joiner.leave()
+	}
 	c.Err = err
 	rq.eff.Done = append(rq.eff.Done, c)
 }

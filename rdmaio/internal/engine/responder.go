@@ -41,7 +41,7 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 			rs.stats.DroppedMessages++
 		}
 		if own != nil {
-			rs.cfg.Reserve(-cap(own))
+			rs.giveBack(own)
 		}
 		return
 	}
@@ -144,6 +144,9 @@ func (rs *responder) newRequest() *Request {
 // recycle makes Requests idle that the Step before has released.
 func (rs *responder) recycle(list []*Request) {
 	for _, r := range list {
+		if r.joined != nil {
+			rs.cfg.Memory.Give(r.joined)
+		}
 		r.reset()
 		rs.idleReqs = append(rs.idleReqs, r)
 	}

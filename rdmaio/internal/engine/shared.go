@@ -51,6 +51,12 @@ func (s *shared) postUncounted(i int) {
 	s.stats.PostedRecvs++
 }
 
+// giveBack ends the use of the memory of a continued message.
+func (s *shared) giveBack(b []byte) {
+	s.cfg.Reserve(-cap(b))
+	s.cfg.Memory.Give(b)
+}
+
 // fault counts a message that broke a rule.
 func (s *shared) fault(f *header.Fault) {
 	s.stats.FaultyMessages++

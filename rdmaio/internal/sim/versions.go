@@ -108,11 +108,25 @@ func (e *end) reserve(n int) bool {
 	return true
 }
 
+// spoiling is engine.Config.Memory of all ends. It spoils what is given back, for uses that come
+// later.
+type spoiling struct{}
+
+func (spoiling) Take(n int) []byte { return make([]byte, n) }
+
+func (spoiling) Give(b []byte) {
+	b = b[:cap(b)]
+	for i := range b {
+		b[i] = poison
+	}
+}
+
 // configure sets what version 2 needs.
 func (e *end) configure(cfg *engine.Config) {
 	cfg.Versions = e.w.versions.of(e.i, &e.w.draw)
 	cfg.OfferTimeout, cfg.OfferXID = 4*chainTimeout, 0xfff00000+uint32(e.w.links)
 	cfg.MaxContinued, cfg.Reserve = e.w.versions.room, e.reserve
+	cfg.Memory = spoiling{}
 }
 
 // issue2 gives the message of a try a shape of version 2: inline, continued, or by chunk. read
