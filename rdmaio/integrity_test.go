@@ -232,7 +232,7 @@ func fileIntegrity(t *testing.T, w *rdmaiotest.World, ops int) {
 			RemoteInvalidate: r.IntN(3) - 1,
 		}
 		if w.Versions != nil {
-			cfg.Continue = []int{0, -1, 9000, 300_000}[r.IntN(4)]
+			cfg.Continue = []int{16 << 10, -1, 9000, 300_000}[r.IntN(4)]
 		}
 		c, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, w.Config(cfg))
 		if err != nil {

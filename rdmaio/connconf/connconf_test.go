@@ -296,3 +296,38 @@ func TestConnected(t *testing.T) {
 		t.Errorf("%d Calls came, the first with %+v", len(p.seen), p.terms)
 	}
 }
+
+// On a connection of version 2, which negotiates sizes itself, a Client makes no call of the
+// protocol, and one that comes is answered as if it was not served.
+func TestVersion2(t *testing.T) {
+	net := mem.New(nil)
+	open := func(name string) verbs.Device {
+		d, err := net.Open(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		return d
+	}
+	svc := rpc.NewService(oncrpc.Program{Number: 7, Version: 1})
+	cfg := &rdmaio.Config{Versions: []int{2, 1}}
+	s, err := rdmaio.Listen(context.Background(), open("server"), "here", connconf.Handler(rpc.NewHandler(nil, svc), nil), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := rdmaio.NewClient(open("client"), "here", &rdmaio.ClientConfig{Conn: cfg, Connected: connconf.Connected(nil), DialFailures: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	program := oncrpc.Program{Number: rdmaconfig.Program, Version: rdmaconfig.ProgramVers1}
+	var res rdmaconfig.Reply
+	err = rpc.NewClient(c, program, nil).Call(context.Background(), rdmaconfig.ProcConfRDMA, new(rdmaconfig.Req), &res, nil)
+	if !errors.Is(err, oncrpc.ErrProgUnavail) {
+		t.Errorf("a call of the protocol: %v", err)
+	}
+	if st := s.Conns()[0].Stats(); st.Calls != 1 || st.Version != 2 {
+		t.Errorf("%d Calls with version %d, want 1 with version 2", st.Calls, st.Version)
+	}
+}

@@ -22,6 +22,9 @@ func Handler(next rdmaio.Handler, cfg *Config) rdmaio.Handler {
 	svc.Allow = cfg.allow()
 	rpc.Handle(svc, rdmaconfig.ProcConfRDMA, func(r *rpc.Request, args *rdmaconfig.Req, res *rdmaconfig.Reply) error {
 		conn := r.Conn()
+		if conn.Terms().Version > 1 { // which negotiates sizes itself
+			return &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
+		}
 		res.Align, res.MaxRDMARead = align, cfg.reads()
 		err := conn.SetTerms(rdmaio.Terms{
 			InlineSend: int(min(args.MaxReplySendSize, math.MaxInt32)), InlineRecv: conn.MaxTerms().InlineRecv,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -162,20 +163,23 @@ func exchange(t *testing.T, c *rpc.Client, chunks bool) {
 
 // Messages of all shapes arrive over a connection, a client and a backchannel.
 func TestTransports(t *testing.T) {
-	for _, provider := range []string{"mem", "rdmatcp"} {
-		t.Run(provider, func(t *testing.T) {
-			w := newWorld(t, provider)
+	for _, tt := range []struct {
+		provider string
+		versions []int
+	}{{"mem", nil}, {"rdmatcp", nil}, {"mem", []int{2}}, {"rdmatcp", []int{2, 1}}} {
+		t.Run(fmt.Sprint(tt.provider, tt.versions), func(t *testing.T) {
+			w := newWorld(t, tt.provider)
 			back := rdmaio.NewBackchannel(nil)
 			defer back.Close()
 			svc := newService()
 			svc.Allow = func(r *rpc.Request) error { back.Bind(r.Conn()); return nil }
-			w.serve(rpc.NewHandler(nil, svc), &rdmaio.Config{ReverseCredits: 4})
+			w.serve(rpc.NewHandler(nil, svc), &rdmaio.Config{ReverseCredits: 4, Versions: tt.versions})
 
-			conn := w.dial(&rdmaio.Config{ReverseHandler: rpc.NewHandler(nil, newService())})
+			conn := w.dial(&rdmaio.Config{ReverseHandler: rpc.NewHandler(nil, newService()), Versions: tt.versions})
 			exchange(t, rpc.NewClient(conn, storeV1, nil), true)
 			exchange(t, rpc.NewClient(back, storeV1, nil), false)
 
-			client, err := rdmaio.NewClient(w.client, w.addr, nil)
+			client, err := rdmaio.NewClient(w.client, w.addr, &rdmaio.ClientConfig{Conn: &rdmaio.Config{Versions: tt.versions}})
 			if err != nil {
 				t.Fatal(err)
 			}

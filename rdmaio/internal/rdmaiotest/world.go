@@ -27,6 +27,7 @@ type World struct {
 	History        *trace.Recorder // the events of both devices
 	Heads          bool            // keep the first bytes of messages
 	Versions       []int           // of each Config without any; nil: version 1
+	Continue       int             // of each Config without any
 
 	oracle *oracle
 	settle func() // waits until both ends have nothing left to do, where that can be known
@@ -169,12 +170,16 @@ func EachVersion(t *testing.T, test func(t *testing.T, w *World)) {
 	Each2(t, test)
 }
 
-// Each2 runs a test over each provider, with version 2.
+// Each2 runs a test over each provider, with version 2. Messages have chunks as in version 1: they
+// go in several Sends only where a test has Config.Continue.
 func Each2(t *testing.T, test func(t *testing.T, w *World)) {
-	t.Run("mem, version 2", func(t *testing.T) { test(t, NewWith(t, Options{Versions: []int{2}})) })
-	t.Run("rdmatcp, version 2", func(t *testing.T) {
-		test(t, NewWith(t, Options{Versions: []int{2}, TCP: &rdmatcp.Config{}}))
-	})
+	run := func(t *testing.T, o Options) {
+		w := NewWith(t, o)
+		w.Versions, w.Continue = []int{2}, -1
+		test(t, w)
+	}
+	t.Run("mem, version 2", func(t *testing.T) { run(t, Options{}) })
+	t.Run("rdmatcp, version 2", func(t *testing.T) { run(t, Options{TCP: &rdmatcp.Config{}}) })
 }
 
 // EachWithHeads is Each with the first bytes of each message in the history.
@@ -223,6 +228,9 @@ func (w *World) Config(cfg *rdmaio.Config) *rdmaio.Config {
 	c := Smallest(cfg)
 	if c.Versions == nil {
 		c.Versions = w.Versions
+	}
+	if c.Continue == 0 {
+		c.Continue = w.Continue
 	}
 	return c
 }
