@@ -114,16 +114,11 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 
 // exchange makes a Call without emitting events.
 func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
-	fail := func(s *slot, err error) error {
-		e := &CallError{XID: call.xid(), Err: err}
-		if s != nil {
-			e.MayHaveRun = s.call.Sent
-		}
-		return e
-	}
+	sent := false // in any shape
+	fail := func(err error) error { return &CallError{XID: call.xid(), MayHaveRun: sent, Err: err} }
 	s, err := c.slot(ctx, call)
 	if err != nil {
-		return nil, fail(nil, err)
+		return nil, fail(err)
 	}
 	defer func() {
 		s.long = nil // it is the caller's
@@ -135,8 +130,9 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 		if cause == nil {
 			return &call.reply, nil
 		}
+		sent = sent || s.call.Sent
 		if !c.change(s, call, cause) {
-			return nil, fail(s, cause)
+			return nil, fail(cause)
 		}
 	}
 }

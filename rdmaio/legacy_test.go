@@ -235,3 +235,36 @@ func TestPaddingSkip(t *testing.T) {
 		}
 	}
 }
+
+// Config.Legacy concerns version 1 alone: on the same server, a reply that fits nowhere goes by
+// read chunks and RDMA_DONE in version 1, and in several Sends in version 2, or by the reply chunk
+// that the client then offers.
+func TestLegacyVersions(t *testing.T) {
+	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		runs := 0
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			runs++
+			n := int(binary.BigEndian.Uint32(r.Message[40:]))
+			r.Reply(rdmaio.Message{Inline: append(replyHeader(binary.BigEndian.Uint32(r.Message)).buf, make([]byte, n-24)...)}, nil)
+		}), &rdmaio.Config{Legacy: true, Versions: []int{1, 2}, MaxContinued: 100_000})
+		for i, tt := range []struct {
+			version, reply, done int
+		}{{1, 20_000, 1}, {2, 20_000, 0}, {2, 200_000, 0}, {1, 200_000, 1}} {
+			c := w.Dial(&rdmaio.Config{Legacy: true, Versions: []int{tt.version}, InlineSend: 4096, InlineRecv: 4096})
+			call := callHeader(uint32(100+i), procNull)
+			call.words(uint32(tt.reply))
+			reply, err := c.Call(context.Background(), &rdmaio.Call{Message: call.message(), MaxReply: -1})
+			if err != nil {
+				t.Errorf("version %d, %d bytes: %v", tt.version, tt.reply, err)
+				continue
+			}
+			if len(reply.Message) != tt.reply {
+				t.Errorf("version %d: a reply of %d bytes, want %d", tt.version, len(reply.Message), tt.reply)
+			}
+			if runs != i+1 {
+				t.Errorf("version %d, %d bytes: %d Calls were executed, want %d", tt.version, tt.reply, runs, i+1)
+			}
+			counts(t, c, func(st *rdmaio.Stats) bool { return st.Version == tt.version && st.DoneMessages == uint64(tt.done) })
+		}
+	})
+}

@@ -63,8 +63,9 @@ func (l *ledger2) received(head string) {
 		delete(l.calls, m.XID)
 	case m.IsGrant() && err == nil:
 	case m.Flags&peer2.Response == 0 || err != nil || l.accepted:
-		l.unanswered[m.XID]++
-	case m.Flags&peer2.More == 0:
+		l.unanswered[m.XID]++ // a server may refuse what a scripted client calls a Reply
+	}
+	if err == nil && m.IsReply() && m.Flags&peer2.More == 0 {
 		delete(l.calls, m.XID)
 	}
 }

@@ -52,6 +52,8 @@ func TestLedger2(t *testing.T) {
 		"a Reply to no message":      {more(send(reply, 1)), "R193"},
 		"two Replies":                {recvs(6, accept, got(call, 3), recv, send(reply, 4), send(reply, 0)), "R193"},
 		"a server's good Reply":      {recvs(6, accept, got(call, 3), recv, send(reply, 4)), ""},
+		"a reverse XID used again":   {recvs(6, accept, got(props, 3), recv, send(props, 4), send(call, 0), got(reply, 1), recv, send(call, 1)), ""},
+		"a reverse XID twice":        {recvs(6, accept, got(props, 3), recv, send(props, 4), send(call, 0), send(call, 0)), "outstanding already"},
 		"a key that is no handle":    {more(send(func() peer2.Message { m := call; m.Key = 5; return m }(), 1)), "rdma_inv_handle"},
 	} {
 		o := newOracle()
