@@ -43,6 +43,7 @@ var version2Mutants = []mutant{
 	{"a client answers a bad set by ERROR", controlFile, "		if ct.cfg.Role == Responder {\n			ct.refuse", "		if ct.cfg.Role >= Requester {\n			ct.refuse", version2Tests},
 	{"a server keeps its properties to itself", controlFile, "	if !ct.announced { // A7: the client waits for an answer\n", "	if false {\n", version2Tests},
 	{"each set is answered by properties", controlFile, "	if !ct.announced { // A7: the client waits for an answer\n", "	if ct.cfg.Role == Responder {\n", version2Tests},
+	{"many small properties cost nothing", controlFile, "		ct.learnt += propertyCost + len(p.Data)\n", "		ct.learnt += len(p.Data)\n", version2Tests},
 	{"a set that broke off counts for the next one", joinFile, "	e.control.forget()\n", "", version2Tests},
 
 	// Continued messages that come.

@@ -28,8 +28,12 @@ type outgoing struct {
 	m     header.Message
 }
 
-// maxProperties is the size in bytes of the largest set of properties, over all of its messages.
-const maxProperties = 256 << 10
+// maxProperties is the memory in bytes of the largest set of properties, over all of its messages.
+// Each property costs propertyCost besides its data.
+const (
+	maxProperties = 256 << 10
+	propertyCost  = 32
+)
 
 // ready reports whether the first message in the queue, of which there must be one, can be sent, or
 // with inside, if it may go inside a continued message.
@@ -151,7 +155,7 @@ func (ct *control) pushError(o outgoing) {
 // complete (A33).
 func (ct *control) learn(m *header.Message) {
 	for _, p := range m.Props {
-		ct.learnt += 8 + len(p.Data)
+		ct.learnt += propertyCost + len(p.Data)
 		if ct.learnt > maxProperties {
 			continue
 		}

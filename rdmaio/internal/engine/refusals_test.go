@@ -188,3 +188,27 @@ func TestPropertySets(t *testing.T) {
 		}
 	}
 }
+
+// R310; T106: a set of properties that is too large, in many messages, is passed over to its end.
+// The server refuses it, whether it is large by its data or by the number of properties.
+func TestEndlessProperties(t *testing.T) {
+	small := make([]peer2.Property, 400)
+	for i := range small {
+		small[i].ID = 1000 + uint32(i)
+	}
+	for _, set := range [][]peer2.Property{{{ID: 99, Data: make([]byte, 3800)}}, small} {
+		s := newSolo(t, 1, 0, 4, nil)
+		m := peer2.Props(1, set...)
+		m.Flags |= peer2.More
+		for range 80 {
+			s.get(m)
+		}
+		if n := len(s.parsed()); n != 0 {
+			t.Fatalf("%d messages before the end", n)
+		}
+		s.get(peer2.Props(1))
+		if got := s.parsed(); len(got) != 2 || got[0].Code != peer2.ErrSystem || got[1].Type != peer2.ConnProp || s.fail != nil {
+			t.Errorf("%d properties: sends %+v, %v", len(set), got, s.fail)
+		}
+	}
+}
