@@ -32,6 +32,9 @@ func (c owner) Effects(f *engine.Effects) {
 		c.failWaiting(why)
 		c.dropWaiting()
 	}
+	if f.Props != nil {
+		c.hear(f.Props)
+	}
 	if f.Terms != nil {
 		c.agree(f.Terms, f.Version)
 		c.authVersion(f.Version)

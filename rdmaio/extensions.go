@@ -16,8 +16,9 @@ import (
 type extensions struct {
 	attached atomic.Pointer[[]ExtensionHandler] // in the order of extensionSet.list
 
-	mu   sync.Mutex // held while a method of a handler runs
-	down bool       // no handler is made any more
+	mu    sync.Mutex        // held while a method of a handler runs
+	down  bool              // no handler is made any more
+	props []header.Property // of the peer; nil before they came
 
 	unsent atomic.Int64 // messages that wait to be sent
 
@@ -25,10 +26,7 @@ type extensions struct {
 	sent   []sentMessage // the last ones, oldest at next
 	next   int
 
-	// The runner's.
-	props []header.Property // of the peer, before attached
-	heard bool              // props were passed on
-	over  bool              // Down was called, or never will be
+	over bool // Down was called; the runner's
 }
 
 // sentMessage is a message of which the peer's ERROR may come.
@@ -95,6 +93,21 @@ func (c *Conn) attach() {
 		}
 	}
 	s.attached.Store(&all)
+	if s.props != nil {
+		c.passProperties(all)
+	}
+}
+
+// hear takes the first set of properties of the peer. It comes before the version, so that
+// the handlers have it when Dial returns.
+func (c *Conn) hear(set []header.Property) {
+	s := &c.extensions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.props = set
+	if all := s.attached.Load(); all != nil {
+		c.passProperties(*all)
+	}
 }
 
 // invoke calls f, which calls a method of a handler.
@@ -122,9 +135,6 @@ func (c *Conn) extend(f *engine.Effects) {
 	if f.OthersSent > 0 {
 		s.unsent.Add(-int64(f.OthersSent))
 	}
-	if f.Props != nil {
-		s.props = f.Props
-	}
 	attached := s.attached.Load()
 	if attached == nil && f.Fail != nil {
 		s.mu.Lock()
@@ -136,11 +146,6 @@ func (c *Conn) extend(f *engine.Effects) {
 		return
 	}
 	all := *attached
-	if s.props != nil && !s.heard {
-		s.heard = true
-		c.passProperties(all)
-		s.props = nil
-	}
 	for i := range f.Others {
 		c.passOther(all, &f.Others[i])
 	}
@@ -169,7 +174,7 @@ func countOthers(list []engine.Other) (n int) {
 	return n
 }
 
-// passProperties passes on the peer's values of the extensions' properties.
+// passProperties passes on the peer's values of the extensions' properties. mu is locked.
 func (c *Conn) passProperties(all []ExtensionHandler) {
 	sets := make([][]Property, len(all))
 	for _, p := range c.extensions.props {
@@ -182,7 +187,7 @@ func (c *Conn) passProperties(all []ExtensionHandler) {
 		}
 	}
 	for i, x := range c.set.extensions.list {
-		c.invoke(x, func() { all[i].Properties(sets[i]) })
+		c.locked(x, func() { all[i].Properties(sets[i]) })
 	}
 }
 

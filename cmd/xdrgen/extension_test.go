@@ -34,6 +34,29 @@ func example(t *testing.T, page, first string) string {
 	return strings.TrimSpace(out) + "\n"
 }
 
+// fenced returns the block of Go code that begins with the given line.
+func fenced(t *testing.T, page, first string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, "\n```go\n"+first)
+	code, _, ends := strings.Cut(rest, "```\n")
+	if !ok || !ends {
+		t.Fatalf("%s has no Go code %q", extensionDoc, first)
+	}
+	return first + code
+}
+
+// printed returns the output that the page gives for a command: the indented lines after the line
+// "It prints" that follows the command.
+func printed(t *testing.T, page, command string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, "\n    "+command+"\n\nIt prints\n\n")
+	block, _, ends := strings.Cut(rest, "\n\n")
+	if !ok || !ends {
+		t.Fatalf("%s has no output of %q", extensionDoc, command)
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(block, "    "), "\n    ", "\n") + "\n"
+}
+
 const useExtension = `package flowhint
 
 import (
@@ -56,7 +79,8 @@ func TestExtension(t *testing.T) {
 `
 
 // TestExtensionExample follows docs/adding-an-extension.md in a copy of the tree: it adds the
-// extension, runs make generate, and builds and uses the package. It edits no other file. D5
+// extension, runs make generate, builds and uses the package, and runs the program of the page,
+// which must print the lines of the page. It edits no other file (D5, R322, R323).
 func TestExtensionExample(t *testing.T) {
 	witness.Program(t, "make")
 	page, err := os.ReadFile(extensionDoc)
@@ -79,6 +103,7 @@ func TestExtensionExample(t *testing.T) {
 		"spec/x/flowhint/flowhint.x":    example(t, string(page), "#include \"rpcrdma2/common.x\""),
 		"spec/x/flowhint/flowhint.bind": example(t, string(page), "# Go names"),
 		"gen/flowhint/use_test.go":      useExtension,
+		"examples/flowhint/main.go":     fenced(t, string(page), "// Command flowhint"),
 	}
 	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
@@ -101,13 +126,28 @@ func TestExtensionExample(t *testing.T) {
 		"bin/xdrgen check -strict -I spec/x spec/x/flowhint/flowhint.x",
 		"go vet ./gen/flowhint",
 		"go test ./gen/flowhint",
+		"go vet ./examples/flowhint",
+		"gofmt -l examples/flowhint",
+		"go run ./examples/flowhint",
 	} {
 		command := strings.Fields(line)
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Dir = copied
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		want := ""
+		switch command[0] + command[1] {
+		case "gorun":
+			want = printed(t, string(page), line)
+		case "gofmt-l":
+		default:
+			continue
+		}
+		if string(out) != want {
+			t.Errorf("%s prints\n%s, the page says\n%s", line, out, want)
 		}
 	}
 }
