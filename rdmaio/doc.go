@@ -112,6 +112,13 @@
 // A reverse Call is sent once, because the side that listens cannot connect again (RFC 8167 §5.4).
 // A Backchannel sends a lost one again on the next connection of the client.
 //
+// # Extensions
+//
+// Version 2 can be extended by header types, properties and error codes (Config.Extensions). Their
+// numbers and types come from a package that xdrgen generates, their behaviour from an Extension
+// beside it. docs/adding-an-extension.md leads from a .x file to messages between two endpoints.
+// Package xchar is an extension that resizes Receives while Calls run.
+//
 // # Peers of the draft
 //
 // Config.Legacy supports peers that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 withdrew

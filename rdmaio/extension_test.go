@@ -311,3 +311,31 @@ func TestExtensionSendRefused(t *testing.T) {
 		t.Error("Refuse with READ_CHUNKS, which has data")
 	}
 }
+
+// R312: with host authentication, an extension is attached when both ends are done, and its
+// property is among those that the messages of the method cover.
+func TestExtensionHostAuth(t *testing.T) {
+	for _, name := range []string{"mem", "rdmatcp"} {
+		for _, mode := range []rdmaio.HostAuthMode{rdmaio.HostAuthWanted, rdmaio.HostAuthRequired} {
+			f, h := fabrics[name](t), newHosts(t)
+			cx, sx := newHint("client"), newHint("server")
+			server, client := authConfig(mode, method(t, h.serverKey())), authConfig(mode, method(t, h.clientKey()))
+			server.Extensions, client.Extensions = []rdmaio.Extension{sx}, []rdmaio.Extension{cx}
+			srv, _ := f.listen(t, server)
+			conn, err := f.dial(t, srv.Addr(), client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := conn.Peer(); !ok || conn.Extension("hint") == nil {
+				t.Errorf("%s, %v: authenticated %t, extension %v", name, mode, ok, conn.Extension("hint"))
+			}
+			c, s := cx.next(t), sx.next(t)
+			c.expect(t, "properties 2=server")
+			s.expect(t, "properties 2=client")
+			if err := c.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: 5, Body: &rpcrdma2.VersionRange{}}); err != nil {
+				t.Error(err)
+			}
+			s.expect(t, `message 0 xid 0x5 response false flags 0x0 &{VersLow:0 VersHigh:0} ""`)
+		}
+	}
+}
