@@ -55,8 +55,8 @@ type ExtensionHandler interface {
 	// that is not in set has its default value. A set with an invalid value is refused by BAD_XDR
 	// as a whole, and later sets change nothing.
 	//
-	// It is called before Dial returns if the first message of the server has properties, as that of
-	// this package does. A peer that sends none causes no call. Messages may come before it.
+	// It is called before Dial returns if the first message of the server has properties, as with
+	// servers of this package. A peer that sends none causes no call. Messages may come before it.
 	Properties(set []Property)
 
 	// Receive takes a message of one of the extension's header types. Flags and body are valid: the

@@ -4,10 +4,10 @@
 // backward requests. Each may request changes of the other's characteristics during the
 // connection. The extension is off by default.
 //
-// [Extension] makes it an extension of connections of package rdmaio, and [Of] returns the [Conn] of
-// a connection, which requests and makes changes. [Endpoint] is one side as a state machine without
-// I/O, locks and clock. The connection passes messages in and carries out the [Effects] that it gets
-// back.
+// [Extension] is for Config.Extensions of package rdmaio, and [Of] returns the [Conn] of a
+// connection, which requests and makes changes. [Endpoint] is one side as a state machine without
+// I/O, locks and clock. The connection passes messages in and carries out the [Effects] that it
+// gets back.
 //
 // # States
 //
