@@ -94,6 +94,9 @@ func (c *Conn) openAuth(from int32) bool {
 	}
 	c.attach()
 	close(a.known)
+	if c.role == engine.Responder { // now: the connection may end before its Server knows
+		c.emitUp()
+	}
 	return true
 }
 

@@ -3,6 +3,7 @@ package rdmaio_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"testing"
 
@@ -49,6 +50,13 @@ func (d tlsDevice) Listen(_ context.Context, addr string) (verbs.Listener, error
 type tlsListener struct {
 	net.Listener
 	d tlsDevice
+}
+
+func (l tlsListener) Close() error {
+	if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 func (l tlsListener) Addr() string { return l.Listener.Addr().String() }

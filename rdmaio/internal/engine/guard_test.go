@@ -6,6 +6,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )
 
 // T107, R312: a Call that comes before Config.Guard allows it is not delivered and ends the
@@ -25,6 +27,24 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+// A first set without properties is one, too.
+func TestEmptyFirstSet(t *testing.T) {
+	p := newPair(t, [2]int{2, 0}, [2]int{0, 2}, func(i int, c *engine.Config) {
+		if i == 0 {
+			c.Versions = []protocol.Version{bare{v2.New(v2.Config{Dialed: true, Own: v2.DefaultProperties()})}}
+		}
+	})
+	p.run()
+	if s := p.ends[1]; len(s.props) != 1 || len(s.props[0]) != 0 {
+		t.Errorf("first sets %v", s.props)
+	}
+}
+
+// bare is a version that sends no properties of its own.
+type bare struct{ protocol.Version }
+
+func (bare) Properties() []header.Property { return []header.Property{} }
 
 // R219: both ends send Config.Announce with their first set alone, and each gets the first set of
 // the other whole. Later ones give their host authentication message.
