@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
-// poison is Memory that spoils what is given back, for uses that come later.
+// poison is Memory that is filled when it is given back, so that a later use is found.
 type poison struct{}
 
 func (poison) Take(n int) []byte { return bytes.Repeat([]byte{0xa5}, n) }
@@ -27,8 +27,8 @@ func (s *side) replyTo(n int) *engine.Call {
 	return c
 }
 
-// A continued Reply is put together in Call.ReplyTo, and costs no other memory, if it fits there. If
-// not, it moves on to memory of its own (R324).
+// A continued Reply is put together in Call.ReplyTo, and costs no other memory, if it fits there.
+// If not, it moves on to memory of its own (R324).
 func TestReplyTo(t *testing.T) {
 	reply := rpcReply2(5, pattern(9000)...)
 	for _, c := range []struct {

@@ -108,8 +108,8 @@ func (e *end) reserve(n int) bool {
 	return true
 }
 
-// spoiling is engine.Config.Memory of all ends. It spoils what is given back, for uses that come
-// later.
+// spoiling is engine.Config.Memory of all ends. It fills memory with poison when that is given
+// back, so that a later use is found.
 type spoiling struct{}
 
 func (spoiling) Take(n int) []byte { return make([]byte, n) }
