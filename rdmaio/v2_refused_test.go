@@ -111,6 +111,7 @@ func TestRefused2(t *testing.T) {
 		{"no RPC message", with(func(m *peer2.Message, s seg) { m.Payload = nil }), bad(peer2.ErrBadXDR)},
 		{"T28 by chunk: another XID", with(func(m *peer2.Message, s seg) { m.Type, m.Reads, m.Payload = peer2.NoMsg, []seg{read(s, 0, 48)}, nil }), bad(peer2.ErrBadXDR)},
 		{"T32: bytes after NOMSG", with(func(m *peer2.Message, s seg) { m.Type, m.Reads = peer2.NoMsg, []seg{read(s, 0, 40)} }), bad(peer2.ErrBadXDR)},
+		{"T32: bytes after a grant, which has an XID", hex("00000001 00000000 00000000 00000000 00000000 00000000 00000000"), bad(peer2.ErrBadXDR)},
 		{"NOMSG with a reply chunk alone", with(func(m *peer2.Message, s seg) { m.Type, m.Reply, m.Payload = peer2.NoMsg, []seg{s}, nil }), bad(peer2.ErrBadXDR)},
 		{"T36: position 41", reads([2]uint32{41, 8}), bad(peer2.ErrBadXDR)},
 		{"T37: position past the end", reads([2]uint32{44, 8}), bad(peer2.ErrBadXDR)},

@@ -133,7 +133,12 @@ func (v *Version) body(b []byte, m *header.Message, first bool) *header.Fault {
 		if f := v.chunkLists(b, m); f != nil {
 			return f
 		}
-		return trailing(v.dec.Rest()) // T32
+		if f := trailing(v.dec.Rest()); f != nil { // T32
+			return f
+		}
+		if m.Kind == header.KindGrant { // nothing must look its XID up (A10, R174, T34)
+			m.XID = 0
+		}
 	case header.KindError:
 		if m.Err = v.error(b, first); m.Err.Code > header.ErrSystem {
 			m.Payload = v.dec.Rest()
@@ -170,8 +175,7 @@ func (v *Version) chunkLists(b []byte, m *header.Message) *header.Fault {
 	case m.More && !empty: // R158, T88
 		return &header.Fault{Code: header.FaultMore, Found: rpcrdma2.HeaderMsg, Want: uint64(m.Lists.Size())}
 	case m.Kind == header.KindNomsg && empty:
-		// Its XID and rdma_inv_handle are ignored: nothing must look them up (A10, R174, T34).
-		m.Kind, m.XID = header.KindGrant, 0
+		m.Kind = header.KindGrant // rdma_inv_handle is ignored
 	case m.Answer: // §6.3.3: only Calls name a key
 	case key != 0 && !m.HasKey(key): // R262, T78
 		return &header.Fault{Code: header.FaultKey, Found: uint64(key)}

@@ -7,7 +7,7 @@ import "fmt"
 // sent a message: the receiver has a Receive more for this.
 //
 // The client begins with one credit. Until the server grants some, each ERROR of the server gives
-// it back (§4.3.3). A first grant of zero counts as one.
+// it back (§4.3.3). A first grant of zero counts as one, from either end.
 type Book struct {
 	In  int // messages that the other end may send
 	Out int // messages that this end may send
@@ -81,7 +81,7 @@ func (b *Book) grant(m *Message, begun *bool, fromServer bool) int {
 		return 1
 	case m.Type == Error:
 		return 0
-	case fromServer && !*begun:
+	case !*begun:
 		n = max(n, 1)
 	}
 	*begun = true
