@@ -17,31 +17,29 @@ type Book struct {
 	in, out           spare
 }
 
-// spare is the state of the one grant beyond the credits, in one direction. A grant for which a
-// credit was there may still turn out to have been this one.
-type spare uint8
-
-const (
-	spareLeft spare = iota
-	spareHeld       // a grant was sent with a credit
-	spareUsed       // until the other end has sent a message
-)
+// spare counts the grants beyond the credits in one direction.
+type spare struct {
+	left bool // the spare Receive is free: the receiver has sent a message since it was used
+	held bool // a grant was sent with a credit since. It may still turn out to have used the spare.
+	paid bool // the same for an earlier grant
+}
 
 // NewBook returns the book of a new connection.
 func NewBook(client bool) Book {
+	b := Book{client: client, in: spare{left: true}, out: spare{left: true}}
 	if client {
-		return Book{client: true, Out: 1}
+		b.Out = 1
+	} else {
+		b.In = 1
 	}
-	return Book{In: 1}
+	return b
 }
 
 // Sent counts a message that this end sends. It returns an error if there is no credit for it.
 func (b *Book) Sent(m *Message) error {
 	err := spend(&b.Out, &b.out, m, "sent")
 	b.In += b.grant(m, &b.begunOut, !b.client)
-	if b.in == spareUsed {
-		b.in = spareLeft
-	}
+	b.in.renew()
 	return err
 }
 
@@ -49,27 +47,34 @@ func (b *Book) Sent(m *Message) error {
 func (b *Book) Received(m *Message) error {
 	err := spend(&b.In, &b.in, m, "received")
 	b.Out += b.grant(m, &b.begunIn, b.client)
-	if b.out == spareUsed {
-		b.out = spareLeft
-	}
+	b.out.renew()
 	return err
 }
 
 // spend takes a credit for m.
 func spend(left *int, s *spare, m *Message, how string) error {
-	*left--
-	if m.IsGrant() && *s == spareLeft {
-		*s = spareHeld
+	if m.IsGrant() && s.left {
+		s.left, s.held = false, true
 	}
-	if *left >= 0 {
+	if *left--; *left >= 0 {
 		return nil
 	}
 	*left = 0
-	if *s == spareHeld {
-		*s = spareUsed
+	switch {
+	case s.paid:
+		s.paid = false
+		return nil
+	case s.held:
+		s.held = false
 		return nil
 	}
 	return fmt.Errorf("%s without a credit: %v", how, *m)
+}
+
+// renew records that the receiver of grants has sent a message.
+func (s *spare) renew() {
+	s.paid = s.paid || s.held
+	s.left, s.held = true, false
 }
 
 // grant returns the credits that m grants. begun says whether a message in this direction granted
