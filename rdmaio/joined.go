@@ -8,7 +8,7 @@ import (
 )
 
 // joinedMemory is memory of continued messages that is no longer in use: one pool for each power of
-// two from 8 KiB to 1 MiB. The garbage collector frees what is not used again, so it does not count
+// two from 8 KiB to 1 MiB. The garbage collector frees unused memory, so it does not count
 // for Config.MaxMemory.
 type joinedMemory struct {
 	pools [mostJoined - leastJoined + 1]sync.Pool // of *[]byte

@@ -29,8 +29,8 @@ func TestBackoffJitter(t *testing.T) {
 	})
 }
 
-// A connection is useless if cancelled Calls leave none to make, whatever else the peer sends, or if
-// nothing comes from it. In version 2 there may be more credits than Calls (R169).
+// A connection is useless if cancelled Calls leave none to make, whatever else the peer sends, or
+// if nothing comes from it. In version 2 there may be more credits than Calls (R169).
 func TestStall(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// conduct is what a scripted server does with a message on one of its connections. It returns false
+// conduct handles a message on one of the connections of a scripted server. It returns false
 // to end the connection.
 type conduct func(p *peertest.Peer, m []byte) bool
 

@@ -14,8 +14,8 @@ import (
 
 // Configure negotiates the limits of a connection on which no Call was made yet, and sets them as
 // its terms (R295, R296). It returns false and no error, and changes nothing, if the server does
-// not serve the protocol (R298), and without a call if the connection has version 2. If the server refuses the call, the error wraps an
-// *oncrpc.ReplyError.
+// not serve the protocol (R298), and without a call if the connection has version 2. If the server
+// refuses the call, the error wraps an *oncrpc.ReplyError.
 func Configure(ctx context.Context, conn *rdmaio.Conn, cfg *Config) (bool, error) {
 	if conn.Terms().Version > 1 {
 		return false, nil

@@ -13,8 +13,8 @@
 // RFC 8166 dropped the protocol. RFC 8797 does most of its work without a round trip, and rdmaio
 // uses it by default. Use this package for peers that know only the older protocol, and to
 // negotiate RDMA Reads. If the server does not serve the protocol, the limits of the connection do
-// not change. It has no use in version 2, which negotiates sizes itself: Configure does nothing on a
-// connection of version 2, and a server answers there that it does not serve the protocol.
+// not change. It has no use in version 2, which negotiates sizes itself: Configure does nothing on
+// a connection of version 2, and a server answers there that it does not serve the protocol.
 //
 // The draft does not say whether sizes include the transport header. Here they do, as do the 1024
 // bytes of §6.1, which they replace. Sizes below 1024 are taken as 1024. Sizes above

@@ -126,8 +126,8 @@ func (d *Driver) serve(rounds int) (more bool) {
 	return false
 }
 
-// forget clears events, so that they keep no memory in use. Most batches have one event at most, for
-// which clear is slow.
+// forget clears events, so that they keep no memory in use. Most batches have one event at most,
+// for which clear is slow.
 func forget(events []engine.Event) {
 	switch len(events) {
 	case 0:
