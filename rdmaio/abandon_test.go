@@ -37,7 +37,7 @@ func (p fixedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRe
 // harm where the key outlives the Call, and breaks the connection where the key was invalidated.
 func TestLateWrite(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
-		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 			h := silent{make(chan *rdmaio.Request, 1)}
 			w.Serve(h, nil)
 			if fixed {
@@ -135,7 +135,7 @@ func TestLateRead(t *testing.T) {
 // R289, R291: impatient callers do not cost the others their connection. The memory that their
 // Calls leave is bounded and is released.
 func TestImpatientCallers(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { go (&file{t: t, data: rdmaiotest.Pattern(60_000, 1)}).ServeRPC(r) }), nil)
 		c := w.Dial(nil)
 		again(t, c, smallCall(), 1)

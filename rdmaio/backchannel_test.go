@@ -29,7 +29,7 @@ func (s *session) ServeRPC(r *rdmaio.Request) {
 // connects again by itself, and is sent again there with the same XID, all within one Call of the
 // server.
 func TestBackchannelSendsAgain(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		back := rdmaio.NewBackchannel(nil)
 		server := w.Serve(&session{back}, &rdmaio.Config{ReverseCredits: 4})
 		var mu sync.Mutex

@@ -96,7 +96,7 @@ func newClient(w *rdmaiotest.World, cfg *rdmaio.ClientConfig) *rdmaio.Client {
 // with the same XID and fresh keys, and end once, with the right data in the right place.
 func TestClientSendsAgain(t *testing.T) {
 	for _, after := range []bool{false, true} {
-		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+		rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 			b := breaks(w, 2, after)
 			c := newClient(w, nil)
 			mark := len(w.History.Events())
@@ -580,7 +580,7 @@ func serveCut(w *rdmaiotest.World, nth int64, outer func(rdmaio.Handler) rdmaio.
 // A server closes its connections repeatedly: each of many callers gets its result, and a Call is
 // executed at least once and at most as often as it was sent.
 func TestClientStorm(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		var (
 			mu       sync.Mutex
 			executed = make(map[uint32]int)

@@ -173,6 +173,8 @@ type Config struct {
 	// reads and acknowledges by RDMA_DONE, and both sides accept RDMA_MSGP (see Padding). Set it
 	// only for peers that follow the draft: a peer that follows RFC 8166 refuses all of this.
 	//
+	// It has no effect on connections of version 2.
+	//
 	// A server posts two Receives for each of its Credits then, and closes a connection on which
 	// RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
 	Legacy bool

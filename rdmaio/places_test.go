@@ -16,7 +16,7 @@ import (
 
 // A handler that waits holds up no other Call of its connection, without any configuration.
 func TestHandlersMayWait(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		second := make(chan struct{})
 		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 			switch xidOf(r.Message) {

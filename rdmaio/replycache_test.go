@@ -47,7 +47,7 @@ func (h *counted) times(xid uint32) int {
 // T121, R288: a repeated Call, on another connection and with other chunks, is not executed; its
 // reply uses the new chunks.
 func TestReplyCache(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, n: make(map[uint32]int)}
 		w.Serve(rdmaio.CacheReplies(h, nil), nil)
 		first := w.Dial(nil)

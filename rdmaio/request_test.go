@@ -60,7 +60,7 @@ func TestDrop(t *testing.T) {
 
 // T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no valid
 // key. The credit stays in use until the connection ends: such a protocol must count its credits.
-func TestCallOnly(t *testing.T) { rdmaiotest.Each(t, callOnly) }
+func TestCallOnly(t *testing.T) { rdmaiotest.EachVersion(t, callOnly) }
 
 func callOnly(t *testing.T, w *rdmaiotest.World) {
 	got := make(chan []byte, 4)
@@ -138,7 +138,7 @@ func TestHandlerPanics(t *testing.T) {
 // A handler that ends its goroutine, as t.Fatal does, costs its connection. Its place goes to the
 // Call that waits for it, and Close returns.
 func TestHandlerEndsGoroutine(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		const calls = 4
 		var log bytes.Buffer
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {

@@ -14,7 +14,7 @@ import (
 
 // A server that is shut down answers the Calls that handlers have, and gives them no others.
 func TestShutdown(t *testing.T) {
-	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		var served atomic.Int32
 		entered, leave := make(chan struct{}, 8), make(chan struct{})
 		s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {

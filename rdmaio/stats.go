@@ -13,6 +13,10 @@ type Flow struct {
 
 	// Granted is the number of credits that this side has for its Calls. On the side that serves
 	// the Calls it is the last grant that it sent.
+	//
+	// In version 2 credits are for messages of any kind. Granted is then the number of credits left
+	// plus that of Calls in flight, and on the other side the number of credits that the peer was
+	// granted and has not used.
 	Granted int
 }
 
