@@ -31,6 +31,7 @@ func (c owner) Effects(f *engine.Effects) {
 		c.emitDown()
 		c.failWaiting(why)
 		c.dropWaiting()
+		c.endKept()
 	}
 	if f.Props != nil {
 		c.hear(f.Props)

@@ -20,6 +20,8 @@ type keptReplies struct {
 	mu    sync.Mutex
 	list  []keptReply // oldest first
 	bytes int
+	timer *time.Timer // drops what is too old, while there is anything
+	over  bool        // the connection has ended
 }
 
 // keptReply is a reply to the Call with these bytes.
@@ -30,11 +32,16 @@ type keptReply struct {
 	until time.Time
 }
 
-// The limits of keptReplies on a connection. A Call whose reply was dropped is executed again.
+// The limits of keptReplies on a connection, whose memory counts for Config.MaxMemory. A Call whose
+// reply was dropped is executed again.
 const (
 	keptBytes = 1 << 20
 	keptTime  = 30 * time.Second
 )
+
+// keptOverhead is the memory in bytes that a kept reply takes besides its bytes, and keptItem what
+// each of its items takes.
+const keptOverhead, keptItem = 256, 64
 
 // keep keeps the reply to a Call that is refused because the reply does not fit. It returns the
 // error for the peer: e, which says what to offer, or SYSTEM if the reply is too long to be kept.
@@ -43,31 +50,63 @@ func (c *Conn) keep(r *Request, m *Message, e header.Error) header.Error {
 	if !c.agreed.Load().version.Continues() {
 		return system // no version without this has such errors
 	}
-	k := keptReply{call: bytes.Clone(r.Message), until: time.Now().Add(keptTime)}
-	k.size = len(k.call) + m.size(all)
-	if k.size > keptBytes {
+	k := keptReply{size: keptOverhead + keptItem*len(m.Items) + len(r.Message) + m.size(all), until: time.Now().Add(keptTime)}
+	if k.size > keptBytes || !c.reserve(k.size) {
 		return system
 	}
+	k.call = bytes.Clone(r.Message)
 	k.reply.Inline = bytes.Clone(m.Inline)
 	for _, it := range m.Items {
 		k.reply.Items = append(k.reply.Items, xdr.Item{Site: it.Site, Position: it.Position, Inline: it.Inline, Data: bytes.Clone(it.Data)})
 	}
 	c.kept.mu.Lock()
 	defer c.kept.mu.Unlock()
+	if c.kept.over { // the peer gets no error any more
+		c.reserve(-k.size)
+		return e
+	}
 	c.kept.any.Store(true)
-	c.kept.drop(keptBytes - k.size)
+	c.dropKept(keptBytes - k.size)
 	c.kept.list = append(c.kept.list, k)
 	c.kept.bytes += k.size
+	if c.kept.timer == nil {
+		c.kept.timer = time.AfterFunc(keptTime, c.expireKept)
+	}
 	return e
 }
 
-// drop removes replies that are too old, and the oldest ones until at most this many bytes are
-// left.
-func (k *keptReplies) drop(most int) {
-	now := time.Now()
-	for len(k.list) > 0 && (k.bytes > most || now.After(k.list[0].until)) {
-		k.bytes -= k.list[0].size
-		k.list = slices.Delete(k.list, 0, 1)
+// dropKept removes replies that are too old, and the oldest ones until at most this many bytes are
+// left. Its caller has locked kept.mu.
+func (c *Conn) dropKept(most int) {
+	k, now, n := &c.kept, time.Now(), 0
+	for n < len(k.list) && (k.bytes > most || !now.Before(k.list[n].until)) {
+		k.bytes -= k.list[n].size
+		c.reserve(-k.list[n].size)
+		n++
+	}
+	k.list = slices.Delete(k.list, 0, n)
+}
+
+// expireKept runs when a reply becomes too old.
+func (c *Conn) expireKept() {
+	k := &c.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c.dropKept(keptBytes)
+	if k.timer = nil; len(k.list) > 0 {
+		k.timer = time.AfterFunc(time.Until(k.list[0].until), c.expireKept)
+	}
+}
+
+// endKept drops all replies. The connection has ended.
+func (c *Conn) endKept() {
+	k := &c.kept
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	c.dropKept(0)
+	if k.timer != nil {
+		k.timer.Stop()
 	}
 }
 
@@ -78,10 +117,11 @@ func (c *Conn) takeKept(call []byte) (Message, bool) {
 	}
 	c.kept.mu.Lock()
 	defer c.kept.mu.Unlock()
-	c.kept.drop(keptBytes)
+	c.dropKept(keptBytes)
 	for i := range c.kept.list {
 		if k := c.kept.list[i]; bytes.Equal(k.call, call) {
 			c.kept.bytes -= k.size
+			c.reserve(-k.size)
 			c.kept.list = slices.Delete(c.kept.list, i, i+1)
 			return k.reply, true
 		}

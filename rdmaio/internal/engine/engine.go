@@ -19,6 +19,7 @@ type Engine struct {
 	control     control
 	joiner      joiner
 	negotiation negotiation
+	stall       stall
 	stuck       bool // the first in the queue for send queue entries does not fit
 }
 
@@ -88,6 +89,7 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.negotiation.setDeadline()
 		e.joiner.setDeadline()
 	}
+	e.stall.look(e)
 	return &e.eff
 }
 
@@ -153,6 +155,7 @@ func (e *Engine) event(ev *Event) {
 		e.responder.timer()
 		e.negotiation.timer()
 		e.joiner.timer()
+		e.stall.timer(e)
 	case EventProperties:
 		e.control.sendProperties(e.cfg.OfferXID, ev.Control.Props)
 	case EventOther:
