@@ -57,7 +57,8 @@ type Config struct {
 	// several Sends (version 2). If zero, the default is 1 MiB. If negative, there is no limit.
 	// A longer one is passed over; a Call is then refused by SYSTEM.
 	//
-	// The memory of such messages counts for MaxMemory, and follows the bytes received.
+	// The memory of such messages counts for MaxMemory, and follows the bytes received. So does
+	// that of properties in several Sends.
 	MaxContinued int
 
 	// Continue is the length in bytes of the longest RPC message that this side sends, or expects
@@ -135,6 +136,9 @@ type Config struct {
 	// WorkTimeout is the longest time that posted work may take, for example while the peer accepts
 	// no message or serves no RDMA Read. If zero, the default is 30 s. If negative, there is no
 	// limit. This side closes a connection on which work takes longer (ErrTimeout).
+	//
+	// In version 2 it also limits how long a reply, and the rest of a message that is being
+	// continued, wait for a credit of the peer, and how long the peer may take to continue one.
 	WorkTimeout time.Duration
 
 	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a

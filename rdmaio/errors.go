@@ -35,7 +35,8 @@ var (
 	// ErrTooManyErrors reports that the peer sent more invalid Calls in a second than
 	// Config.MaxErrors allows. The connection is lost.
 	ErrTooManyErrors = errors.New("rdmaio: the peer sent more invalid Calls in a second than Config.MaxErrors allows")
-	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout. The
+	// ErrTimeout reports that posted work did not complete within Config.WorkTimeout, or in version
+	// 2, that the peer granted no credit for a message, or did not continue one, in that time. The
 	// connection is lost.
 	ErrTimeout = errors.New("rdmaio: posted work did not complete within Config.WorkTimeout")
 	// ErrNoVersion reports that the peer has none of Config.Versions, or none of the others if it

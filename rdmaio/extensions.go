@@ -1,6 +1,7 @@
 package rdmaio
 
 import (
+	"bytes"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -18,7 +19,7 @@ type extensions struct {
 
 	mu    sync.Mutex        // held while a method of a handler runs
 	down  bool              // no handler is made any more
-	props []header.Property // of the peer; nil before they came
+	props []header.Property // of the peer, until they are passed on; nil before they came
 
 	unsent atomic.Int64 // messages that wait to be sent
 
@@ -104,7 +105,7 @@ func (c *Conn) hear(set []header.Property) {
 	s := &c.extensions
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.props = set
+	s.props = c.ownProperties(set)
 	if all := s.attached.Load(); all != nil {
 		c.passProperties(*all)
 	}
@@ -174,6 +175,18 @@ func countOthers(list []engine.Other) (n int) {
 	return n
 }
 
+// ownProperties returns a copy of the properties of the peer that are for extensions: those of no
+// use must not stay in memory (R222).
+func (c *Conn) ownProperties(set []header.Property) []header.Property {
+	own := []header.Property{}
+	for _, p := range set {
+		if c.set.extensions.find(xdr.Properties, p.ID).of != nil {
+			own = append(own, header.Property{ID: p.ID, Data: bytes.Clone(p.Data)})
+		}
+	}
+	return own
+}
+
 // passProperties passes on the peer's values of the extensions' properties. mu is locked.
 func (c *Conn) passProperties(all []ExtensionHandler) {
 	sets := make([][]Property, len(all))
@@ -186,6 +199,7 @@ func (c *Conn) passProperties(all []ExtensionHandler) {
 			sets[k.of.index] = append(sets[k.of.index], Property{ID: p.ID, Value: v})
 		}
 	}
+	c.extensions.props = nil
 	for i, x := range c.set.extensions.list {
 		c.locked(x, func() { all[i].Properties(sets[i]) })
 	}

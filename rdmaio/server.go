@@ -246,8 +246,8 @@ type ServerStats struct {
 	// Conns is the number of connections that are up.
 	Conns int
 
-	// Memory is the number of bytes that Calls with chunks take on all connections
-	// (Config.MaxMemory).
+	// Memory is the number of bytes that Calls with chunks take on all connections, and in version
+	// 2 continued messages and kept replies (Config.MaxMemory).
 	Memory int64
 }
 

@@ -23,6 +23,9 @@ func translate(err error) error {
 		if e.Reason == engine.ErrEarly {
 			return fmt.Errorf("%w: %w: %s", ErrHostAuth, errEarly, e.Detail)
 		}
+		if e.Reason == engine.ErrEarlyReply {
+			return fmt.Errorf("rdmaio: the peer answered the Call before it had received all of it (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.2): %s", e.Detail)
+		}
 		switch sentinel := sentinelOf(e.Reason); {
 		case sentinel == nil:
 			return fmt.Errorf("rdmaio: bug of this package or of the provider: %w", err)

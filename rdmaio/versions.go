@@ -93,7 +93,7 @@ func (c *Conn) awaitVersion(ctx context.Context) error {
 	}
 }
 
-// reserve counts the memory of continued messages for Config.MaxMemory.
+// reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
 func (c *Conn) reserve(n int) bool {
 	if n < 0 {
 		c.shared.memory.release(-n)

@@ -19,6 +19,8 @@ type control struct {
 	learning    []header.Property
 	learnt      int    // bytes of learning
 	data        []byte // of learning
+	reserved    int    // bytes of memory of a set that is continued
+	skipping    bool   // there was no memory for it
 }
 
 // outgoing is a message to be sent.
@@ -92,8 +94,29 @@ func (ct *control) sendProperties(xid uint32, more []header.Property) {
 	}})
 }
 
-// forget drops the properties of a set that broke off.
-func (ct *control) forget() { ct.learning, ct.data, ct.learnt = nil, nil, 0 }
+// forget drops the properties of a set that broke off, or that is complete.
+func (ct *control) forget() {
+	if ct.reserved > 0 {
+		ct.cfg.Reserve(-ct.reserved)
+	}
+	ct.learning, ct.data, ct.learnt, ct.reserved, ct.skipping = nil, nil, 0, 0, false
+}
+
+// reserve counts the memory of a message of a set that goes on. Without memory, the set is passed
+// over.
+func (ct *control) reserve(m *header.Message) {
+	size := 0
+	for _, p := range m.Props {
+		size += 2 * (propertyCost + len(p.Data)) // slices grow to twice their length
+	}
+	switch {
+	case ct.skipping || ct.learnt > maxProperties:
+	case ct.cfg.Reserve(size):
+		ct.reserved += size
+	default:
+		ct.skipping, ct.learning, ct.data = true, nil, nil
+	}
+}
 
 // sendOther queues a message of an extension.
 func (ct *control) sendOther(o *Other) {
@@ -154,9 +177,12 @@ func (ct *control) pushError(o outgoing) {
 // learn takes a message with properties. A set that is continued is judged as a whole, when it is
 // complete (A33).
 func (ct *control) learn(m *header.Message) {
+	if m.More {
+		ct.reserve(m)
+	}
 	for _, p := range m.Props {
 		ct.learnt += propertyCost + len(p.Data)
-		if ct.learnt > maxProperties {
+		if ct.learnt > maxProperties || ct.skipping {
 			continue
 		}
 		at := len(ct.data)
@@ -166,11 +192,11 @@ func (ct *control) learn(m *header.Message) {
 	if m.More {
 		return
 	}
-	set, size := ct.learning, ct.learnt
+	set, size, whole := ct.learning, ct.learnt, ct.learnt <= maxProperties && !ct.skipping
 	ct.forget()
 	var learned protocol.Learned
 	f := &header.Fault{Code: header.FaultLong, Found: uint64(size), Want: maxProperties}
-	if size <= maxProperties {
+	if whole {
 		learned, f = ct.version.Learn(set)
 	}
 	if f != nil {

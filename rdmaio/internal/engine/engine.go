@@ -218,6 +218,7 @@ func (e *Engine) abandon() {
 	e.sends.sequence = sequence{}
 	e.control.queue = queue[outgoing]{}
 	e.joiner.reset()
+	e.control.forget()
 	e.requester.abandon()
 	e.responder.abandon(e.sends.abandon())
 	e.stuck = false
