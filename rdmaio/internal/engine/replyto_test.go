@@ -52,8 +52,8 @@ func TestReplyTo(t *testing.T) {
 	}
 }
 
-// R135, T64: when a Call ends in the middle of its Reply, ReplyTo is its caller's again, and nothing
-// more is written there. The Reply goes on, and the next one is taken.
+// R135, T64: when a Call ends in the middle of its Reply, ReplyTo is its caller's again, and
+// nothing more is written there. The Reply goes on, and the next one is taken.
 func TestReplyToEnds(t *testing.T) {
 	reply := rpcReply2(5, pattern(9000)...)
 	for _, memory := range []bool{true, false} {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -52,6 +53,7 @@ type world struct {
 	byXID    [2]map[uint32]*rpc // by side that made them, and XID
 	waiting  [2][]*rpc          // RPCs that wait for a connection
 	executed map[uint64]int
+	returned [][]byte // memory for replies that did not come
 	cache    map[callKey]*cached
 	seed     maphash.Seed
 	outcomes map[string]int
@@ -192,6 +194,10 @@ func (w *world) done(e *end, p *rpc) {
 	p.sent = p.sent || c.Sent
 	copy(p.lent, poisoned(len(p.lent))) // a later use is found
 	p.lent = nil
+	if b := c.ReplyTo[:cap(c.ReplyTo)]; c.Reply == nil && len(b) > 0 {
+		copy(b, poisoned(len(b)))
+		w.returned = append(w.returned, b)
+	}
 	for _, r := range p.regions {
 		if !r.live && c.Reply != nil && r.key != c.InvalidatedKey {
 			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
@@ -257,6 +263,11 @@ func (w *world) verdict() {
 			w.fail("RPC %d was executed %d times in %d tries", tag, n, p.tries)
 		case strings.HasPrefix(p.outcome, "ok") && n == 0:
 			w.fail("RPC %d was answered but not executed", tag)
+		}
+	}
+	for _, b := range w.returned {
+		if !bytes.Equal(b, poisoned(len(b))) {
+			w.fail("memory for a reply of %d bytes was written when its Call had ended", len(b))
 		}
 	}
 	for _, e := range w.ends {
