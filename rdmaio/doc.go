@@ -160,6 +160,13 @@
 // beside it. docs/adding-an-extension.md leads from a .x file to messages between two endpoints.
 // Package xchar is an extension that resizes Receives while Calls run.
 //
+// # Host authentication
+//
+// On connections of version 2 the hosts can authenticate each other before the first Call
+// (Config.HostAuth). Conn.Peer returns the identity. Package hostauth says what this detects, and
+// hostauth/pubkey is a method with keys or certificates. Without a channel binding, as TLS below
+// rdmatcp has it, a relay between the hosts is not detected.
+//
 // # Peers of the draft
 //
 // Config.Legacy supports peers that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 withdrew
