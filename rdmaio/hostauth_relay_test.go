@@ -69,8 +69,8 @@ func pass(to *peertest.Peer, b []byte) {
 func unchanged(_ bool, b []byte) []byte { return b }
 
 // R312: without a channel binding, a relay that changes nothing is not noticed: both ends believe
-// that they are connected to each other, and the relay reads and can change all that follows. With a
-// binding of the two connections it is refused, before a Call.
+// that they are connected to each other, and the relay reads and can change all that follows. With
+// a binding of the two connections it is refused, before a Call.
 func TestHostAuthRelay(t *testing.T) {
 	h := newHosts(t)
 	for kind, open := range fabrics {
@@ -223,8 +223,8 @@ func TestHostAuthReplay(t *testing.T) {
 	}
 }
 
-// Version 1 has no host authentication. With HostAuthRequired neither end falls back to it, and with
-// HostAuthWanted the peer has no identity.
+// Version 1 has no host authentication. With HostAuthRequired neither end falls back to it, and
+// with HostAuthWanted the peer has no identity.
 func TestHostAuthVersion1(t *testing.T) {
 	h := newHosts(t)
 	for kind, open := range fabrics {
