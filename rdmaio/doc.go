@@ -95,35 +95,36 @@
 // is the address: a server with both versions takes that of the client's first message. Terms has
 // the version of a connection.
 //
-// A client that prefers version 2 offers it with its first message, and Dial returns when the server
+// A client that prefers version 2 offers it with its first message. Dial returns when the server
 // has answered. A server of version 1 refuses it, and the connection goes on with version 1. A
-// server that does not answer makes Dial fail with ErrNoAnswer after Config.OfferTimeout. A Client
-// then tries version 1 at once, within the same Call, and also if the connection is lost before the
-// answer or right after the refusal. It begins further connections with version 1 for
-// ClientConfig.VersionMemory, or until Client.ForgetVersion. An attacker who can drop messages can
-// bring about version 1 in this way; leave it out of Config.Versions where that matters. If version
-// 1 is preferred and the server has version 2 only, the server refuses the first Call. Conn.Call
-// returns that error; a Client sends the Call again on a connection of version 2. No Call is
-// executed twice because of the version: none is sent before the server has answered, and a server
-// does not execute what it refuses.
+// server that does not answer makes Dial fail with ErrNoAnswer after Config.OfferTimeout.
+//
+// A Client then tries version 1 at once, within the same Call. It does so, too, if the connection
+// is lost before the answer or right after the refusal. It begins further connections with version
+// 1 for ClientConfig.VersionMemory, or until Client.ForgetVersion. A network that drops messages
+// can bring about version 1 in this way: leave it out of Config.Versions where that matters.
+//
+// If version 1 is preferred and the server has version 2 only, the server refuses the first Call.
+// Conn.Call returns that error; a Client sends the Call again on a connection of version 2. No Call
+// is executed twice because of the version: none is sent before the server has answered, and a
+// server does not execute what it refuses.
 //
 // Version 2 changes this for callers and handlers:
 //
 //   - Sizes. Messages inline have up to 4096 bytes or more. The two ends exchange their sizes, and
-//     the largest number and length of segments, in messages of version 2. Conn.SetTerms and package
-//     connconf are for version 1.
-//   - Continued messages. A Call of at most Config.Continue bytes needs no chunk: it goes in several
-//     Sends. So does a reply that has no reply chunk, if it has at most the server's
-//     Config.MaxContinued. A reply chunk is offered only for replies longer than Config.Continue. A
-//     Call longer than the MaxContinued of the server is refused by PeerErrSystem, and its
-//     connection lives. Items and Results have chunks as in version 1 where the message does not go
-//     whole.
+//     the largest number and length of segments, in messages of version 2. Conn.SetTerms and
+//     package connconf are for version 1.
+//   - Continued messages. A Call of at most Config.Continue bytes needs no chunk: it goes in
+//     several Sends. So does a reply that has no reply chunk, if it has at most the server's
+//     Config.MaxContinued. A reply chunk is offered only for replies longer than Config.Continue.
+//     A Call longer than the MaxContinued of the server is refused by PeerErrSystem, and its
+//     connection lives. Results have chunks as in version 1, Items if the Call does not go whole.
 //   - Refused Calls. If the peer says what it takes instead (PeerErrReadChunks to
-//     PeerErrReplyResource), Call sends the message again in another shape, with the same XID, three
-//     times at most. The server does not execute it again where only the reply did not fit: it keeps
-//     the reply, up to 1 MiB on a connection and 30 s.
-//   - Credits are for messages, not Calls, and both directions share them. Config.Credits still limits the Calls in progress. A cancelled Call without a
-//     reply counts among those.
+//     PeerErrReplyResource), Call sends the message again in another shape, with the same XID,
+//     three times at most. The server does not execute it again where only the reply did not fit:
+//     it keeps the reply, up to 1 MiB on a connection and 30 s.
+//   - Credits are for messages, not Calls, and both directions share them. Config.Credits still
+//     limits the Calls in progress. A cancelled Call without a reply counts among those.
 //   - Remote invalidation. Each Call names the only key that may be invalidated.
 //   - Reverse Calls. The client says whether it serves any: if not, Call fails with ErrReverse.
 //     Conn.AllowReverse is needed as in version 1.
