@@ -20,7 +20,7 @@ type keptReplies struct {
 	mu    sync.Mutex
 	list  []keptReply // oldest first
 	bytes int
-	timer *time.Timer // drops what is too old, while there is anything
+	timer *time.Timer // drops old ones, while there are any
 	over  bool        // the connection has ended
 }
 
