@@ -261,3 +261,48 @@ func TestExtensionDo(t *testing.T) {
 		}
 	})
 }
+
+// A message that waits for a credit while SetLimits makes it too long comes back to its handler.
+// The connection goes on.
+func TestExtensionCutWhileWaiting(t *testing.T) {
+	const messages = 40
+	w := rdmaiotest.New(t)
+	x := newHint("")
+	p := ourServer(t, w, &app{}, peer2.Config{}, withExtensions(x))
+	h := x.next(t)
+	h.expect(t, "properties")
+	p.SendWith(hintMessage(1, 0, eight...), 8, 0)
+	h.expect(t, `message 0 xid 0x1 response false flags 0x0 &{VersLow:1 VersHigh:2} ""`)
+	for range messages {
+		if err := h.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: h.XID(), Body: &rpcrdma2.VersionRange{}, Payload: make([]byte, 3000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.SetLimits(rdmaio.ExtensionLimits{InlineSend: 2000})
+	if err := h.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: 77, Body: &rpcrdma2.VersionRange{}}); err != nil {
+		t.Fatal(err)
+	}
+	p.Send(hintMessage(2, 0, eight...)) // grants credits
+	received := 0
+	for m := p.Next(); m.XID != 77; m = p.Next() {
+		if m.Type != hintType || len(m.Payload) != 3008 {
+			t.Fatalf("%v", m)
+		}
+		received++
+	}
+	if received == messages {
+		t.Errorf("%d messages came, want fewer", received)
+	}
+	seen := false
+	for back := 0; back < messages-received || !seen; {
+		got := <-h.events
+		switch {
+		case strings.HasPrefix(got, "message 0 xid 0x2 "):
+			seen = true
+		case strings.Contains(got, "was not sent: ") && strings.Contains(got, "needs 3028 bytes, limit is 2000"):
+			back++
+		default:
+			t.Fatalf("event %q", got)
+		}
+	}
+}

@@ -138,8 +138,10 @@ const (
 	ReverseNone                              // no reverse Calls
 )
 
-// SetLimits replaces limits for all messages that are not being sent yet. Messages that this side
-// has sent with Send before are not affected.
+// SetLimits replaces limits for all messages that are not being sent yet. Calls and replies that
+// are longer now are continued in several Sends. Messages of extensions that are longer now are not
+// sent: ExtensionHandler.Error gets a *SizeError. A message that is passed to Send afterwards is
+// sent when the limits hold.
 func (x *ExtensionConn) SetLimits(l ExtensionLimits) {
 	if l.InlineSend > 0 {
 		l.InlineSend = max(l.InlineSend, header.LeastInline)

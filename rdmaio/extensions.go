@@ -19,7 +19,7 @@ type extensions struct {
 
 	mu    sync.Mutex        // held while a method of a handler runs
 	down  bool              // no handler is made any more
-	props []header.Property // of the peer, until they are passed on; nil before they came
+	props []header.Property // of the peer, for extensions, until there are handlers
 
 	unsent atomic.Int64 // messages that wait to be sent
 
@@ -95,20 +95,25 @@ func (c *Conn) attach() {
 	}
 	s.attached.Store(&all)
 	if s.props != nil {
-		c.passProperties(all)
+		c.passProperties(all, s.props)
+		s.props = nil
 	}
 }
 
 // hear takes the first set of properties of the peer. It comes before the version, so that
 // the handlers have it when Dial returns.
 func (c *Conn) hear(set []header.Property) {
+	if len(c.set.extensions.list) == 0 {
+		return
+	}
 	s := &c.extensions
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.props = c.ownProperties(set)
 	if all := s.attached.Load(); all != nil {
-		c.passProperties(*all)
+		c.passProperties(*all, set)
+		return
 	}
+	s.props = c.ownProperties(set)
 }
 
 // invoke calls f, which calls a method of a handler.
@@ -188,9 +193,9 @@ func (c *Conn) ownProperties(set []header.Property) []header.Property {
 }
 
 // passProperties passes on the peer's values of the extensions' properties. mu is locked.
-func (c *Conn) passProperties(all []ExtensionHandler) {
+func (c *Conn) passProperties(all []ExtensionHandler, received []header.Property) {
 	sets := make([][]Property, len(all))
-	for _, p := range c.extensions.props {
+	for _, p := range received {
 		k := c.set.extensions.find(xdr.Properties, p.ID)
 		if k.of == nil {
 			continue
