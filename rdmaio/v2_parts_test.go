@@ -92,6 +92,33 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+// T86: a Call with chunks arrives whole, cut in two at each of its bytes, and in three around it.
+func TestEachCut(t *testing.T) {
+	each2(t, "Calls", func(t *testing.T, w *rdmaiotest.World) {
+		a := new(app)
+		p := ourServer(t, w, a, peer2.Config{}, config2(rdmaio.Config{}))
+		o := p.Offer(7, rdmaiotest.AnyAccess)
+		xid := uint32(0)
+		for at := range 61 {
+			for _, list := range [][]int{{at}, {at / 2, at}, {at, at + (60-at)/2}} {
+				xid++
+				m := peer2.Call(xid, callOf(xid, 60))
+				m.Reads = []peertest.Segment{{Position: 44, Key: o.RKey(), Length: 7, Addr: o.RemoteAddr()}}
+				for _, part := range m.Split(list...) {
+					p.Send(part)
+				}
+				if m := p.Next(); !m.IsReply() || m.XID != xid {
+					t.Fatalf("cut at %v: answer %v", list, m)
+				}
+				want := append(append(append(callOf(xid, 60)[:44:44], o.Data...), 0), callOf(xid, 60)[44:]...)
+				if got := a.calls(); !bytes.Equal(got[len(got)-1], want) {
+					t.Errorf("cut at %v: the Call has other bytes", list)
+				}
+			}
+		}
+	})
+}
+
 // Our end sends a long message in parts of the threshold at most: in order, with one XID, and
 // nothing but grants between them (R155, R158). It waits for credits (R159, T92).
 func TestSendsParts(t *testing.T) {
