@@ -46,7 +46,9 @@ func (c owner) Effects(f *engine.Effects) {
 	if len(f.Assemble)+len(f.Deliver)+countOthers(f.Others) > 0 && c.early() {
 		c.turnAway(f)
 	}
-	c.extend(f)
+	if f.Fail != nil || len(f.Others)+f.OthersSent+f.Resized > 0 {
+		c.extend(f)
+	}
 	for _, b := range f.Return {
 		c.freeSendBuffer(b)
 	}

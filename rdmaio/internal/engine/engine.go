@@ -89,7 +89,9 @@ func (e *Engine) Step(now time.Duration, events []Event) *Effects {
 		e.negotiation.setDeadline()
 		e.joiner.setDeadline()
 	}
-	e.stall.look(e)
+	if e.stall.deadline > 0 || e.sends.sequence.open || e.responder.answers.len()+e.control.queue.len() > 0 {
+		e.stall.look(e)
+	}
 	return &e.eff
 }
 
