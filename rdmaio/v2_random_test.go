@@ -70,9 +70,9 @@ func randomMessage(r *rand.Rand, o *peertest.Offer, response bool) []byte {
 	return b[:min(len(b), 4096)]
 }
 
-// Whatever a peer sends, our end goes on or ends the connection: it does not hang, and what it sends
-// keeps the rules that the World's oracle checks, credits and keys among them. A server goes on
-// serving others. Each message without a credit may end the connection, so the peer waits for
+// Whatever a peer sends, our end goes on or ends the connection: it does not hang, and what it
+// sends keeps the rules that the World's oracle checks, credits and keys among them. A server goes
+// on serving others. Each message without a credit may end the connection, so the peer waits for
 // credits.
 func TestRandomMessages2(t *testing.T) {
 	runs := uint64(60)
