@@ -68,6 +68,8 @@ func fuzzSeeds() (list [][]byte) {
 		{props, call(2, 600).Split(100)[0], call(9, 40), call(2, 40)},
 		{props, read, long, write, write, peer2.Grant()},
 		{more, more, props, props, call(2, 40)},
+		{props, call(2, 600).Split(100)[0]},
+		{props, more},
 		{call(2, 40), {XID: 3, Vers: 1, Payload: make([]byte, 20)}, call(2, 40)},
 		{props, reply, peer2.Err(0, peer2.ErrWriteChunks, 1), peer2.Err(0, peer2.ErrReplyResource, 9000), peer2.Err(0, peer2.ErrSegments, 1), reply},
 		append([]peer2.Message{props, call(2, 40)}, reply.Split(4, 8, 20)...),

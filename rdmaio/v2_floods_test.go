@@ -1,0 +1,144 @@
+package rdmaio_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+)
+
+// floods2 are messages that a peer may send without end, at the cost of a credit each.
+var floods2 = map[string]func(i uint32) peer2.Message{
+	"grants": func(uint32) peer2.Message { return peer2.Grant() },
+	"ERRORs about nothing": func(i uint32) peer2.Message {
+		m := peer2.Err(i, 10+i%3)
+		m.Payload = make([]byte, 1000)
+		return m
+	},
+	"Replies to nothing": func(i uint32) peer2.Message { return peer2.Reply(i, replyOf(i, 24)) },
+	"CONNPROPs":          func(i uint32) peer2.Message { return peer2.Props(i, peer2.Prop(peer2.SendSize, i)) },
+	"CONNPROPs of a set without an end": func(i uint32) peer2.Message {
+		m := peer2.Props(1, peer2.Prop(1000+i, i))
+		m.Flags = peer2.More
+		return m
+	},
+	"parts without bytes": func(uint32) peer2.Message { return peer2.Message{XID: 1, Flags: peer2.More} },
+	"parts of 1000 bytes": func(uint32) peer2.Message {
+		return peer2.Message{XID: 1, Flags: peer2.More, Payload: make([]byte, 1000)}
+	},
+	"Replies in parts, each of which breaks off the one before": func(i uint32) peer2.Message {
+		return peer2.Message{XID: i, Flags: peer2.More | peer2.Response, Payload: make([]byte, 1000)}
+	},
+	"header types that nobody knows, as answers": func(i uint32) peer2.Message {
+		return peer2.Message{XID: i, Type: 9, Flags: peer2.Response}
+	},
+}
+
+// A peer with credits repeats a message thousands of times. Our end stays up, or ends the
+// connection by a limit, and memory does not grow: neither what is in use, nor what is allocated for
+// a message beyond a multiple of its length, and 2000 bytes for what the test itself does (T12, T63,
+// T119, T127; R310).
+func TestFloods2(t *testing.T) {
+	const many = 4000
+	for name, message := range floods2 {
+		for _, role := range []string{"server", "client"} {
+			t.Run(name+", "+role, func(t *testing.T) {
+				w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
+				cfg := config2(rdmaio.Config{Credits: 8, MaxErrors: -1})
+				var p *peer2.Peer
+				if role == "server" {
+					p = ourServer(t, w, new(app), peer2.Config{}, cfg)
+				} else {
+					p, _ = ourClient(t, w, peer2.Config{}, cfg)
+				}
+				flood(t, p, message, many/10) // and its buffers have their lengths
+				before, from := inUse(), allocated()
+				bytes := flood(t, p, message, many)
+				if got := allocated() - from; got > uint64(16*bytes+2000*many) {
+					t.Errorf("%d bytes were allocated for %d bytes of messages", got, bytes)
+				}
+				if grown := inUse() - before; grown > 2<<20 {
+					t.Errorf("%d KiB are kept", grown>>10)
+				}
+			})
+		}
+	}
+}
+
+// flood sends a message many times, and drops what comes back. It returns the bytes sent.
+func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, many int) (n int) {
+	t.Helper()
+	for i := range uint32(many) {
+		for p.Book.Out == 0 {
+			b := p.Peer.Message(time.Second)
+			if b == nil {
+				return n // the connection has ended, or grants bring no more credits (R176)
+			}
+			m, err := peer2.Parse(b)
+			if err == nil {
+				err = p.Book.Received(&m)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := message(i)
+		m.Credit = peer2.Word(p.Ceiling, max(0, p.Ceiling-p.Book.In))
+		if err := p.Book.Sent(&m); err != nil {
+			t.Fatal(err)
+		}
+		b := m.Bytes()
+		n += len(b)
+		p.Peer.Send(b)
+	}
+	return n
+}
+
+// 1000 connections that each open a continued message, and stop, take no more than
+// Config.MaxMemory. A client that came later is served, and after Config.WorkTimeout all of them
+// have ended, with their goroutines (T90, T127).
+func TestThousandSequences(t *testing.T) {
+	many := 1000
+	if testing.Short() {
+		many = 100
+	}
+	const limit = 1 << 20
+	w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
+	base := goroutines()
+	s := w.Serve(new(app), config2(rdmaio.Config{Credits: 1, MaxMemory: limit, WorkTimeout: 5 * time.Second}))
+	var peers []*peer2.Peer
+	for i := range many {
+		p := hello(t, rawClient(t, w, peer2.Config{Ceiling: 2}))
+		for _, part := range peer2.Call(uint32(i), callOf(uint32(i), 16000)).Split(4000, 8000, 12000)[:3] {
+			p.Send(part)
+		}
+		peers = append(peers, p)
+	}
+	if got := s.Stats().Memory; got > limit || got < limit/2 {
+		t.Errorf("%d bytes are in use, the limit is %d", got, limit)
+	}
+	conn := w.Dial(config2(rdmaio.Config{Credits: 4}))
+	if _, err := conn.Call(context.Background(), bigCall(1, 40)); err != nil {
+		t.Error(err)
+	}
+	for _, p := range peers {
+		p.Ends()
+	}
+	awaitMemory(t, s)
+	if _, err := conn.Call(context.Background(), bigCall(2, 12000)); err != nil {
+		t.Errorf("a continued Call after that: %v", err)
+	}
+	_ = conn.Close()
+	_ = s.Close()
+	for deadline := time.Now().Add(10 * time.Second); goroutines() > base && time.Now().Before(deadline); {
+		runtime.Gosched()
+		time.Sleep(time.Millisecond)
+	}
+	if n := goroutines(); n > base {
+		t.Errorf("%d goroutines, there were %d", n, base)
+	}
+}
