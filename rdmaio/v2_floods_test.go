@@ -33,14 +33,14 @@ var floods2 = map[string]func(i uint32) peer2.Message{
 	"Replies in parts, each of which breaks off the one before": func(i uint32) peer2.Message {
 		return peer2.Message{XID: i, Flags: peer2.More | peer2.Response, Payload: make([]byte, 1000)}
 	},
-	"header types that nobody knows, as answers": func(i uint32) peer2.Message {
+	"unknown header types, as answers": func(i uint32) peer2.Message {
 		return peer2.Message{XID: i, Type: 9, Flags: peer2.Response}
 	},
 }
 
-// A peer with credits repeats a message thousands of times. Our end stays up, or ends the
-// connection by a limit, and memory does not grow: neither what is in use, nor what is allocated for
-// a message beyond a multiple of its length, and 2000 bytes for what the test itself does (T12, T63,
+// A peer with credits repeats a message thousands of times. Our end stays up, or a limit ends the
+// connection, and memory does not grow. The bytes in use stay the same. The bytes allocated are a
+// multiple of those sent, and 2000 for each message, which the test itself allocates (T12, T63,
 // T119, T127; R310).
 func TestFloods2(t *testing.T) {
 	const many = 4000
@@ -69,7 +69,7 @@ func TestFloods2(t *testing.T) {
 	}
 }
 
-// flood sends a message many times, and drops what comes back. It returns the bytes sent.
+// flood sends a message many times, and drops the answers. It returns the bytes sent.
 func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, many int) (n int) {
 	t.Helper()
 	for i := range uint32(many) {

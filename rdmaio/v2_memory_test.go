@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 )
 
-// refuseWrites makes n Calls, from this XID on, whose write chunk is too short, and returns the answers by code.
+// refuseWrites makes n Calls, from this XID on, whose write chunk is too short. It returns the
+// answers by code.
 func refuseWrites(t *testing.T, p *peer2.Peer, first, n uint32) map[uint32]int {
 	t.Helper()
 	o := p.Offer(64, rdmaiotest.AnyAccess)
