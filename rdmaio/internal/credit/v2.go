@@ -37,6 +37,7 @@ const spare = 2
 // counts a credit. Once for each, such a peer may send one message more.
 type V2 struct {
 	client bool
+	serves bool // Calls of the peer
 
 	// Credits of this end.
 	limit    uint32 // the peer's ceiling
@@ -55,6 +56,7 @@ type V2 struct {
 	lent    bool   // a Grant used the extra Receive: this end has sent nothing else since
 	slack   bool   // a peer with other rules may have one credit more
 	due     bool   // a message was received, and no grant was sent since
+	talks   bool   // the peer's last message, Grants aside, was properties or of an extension
 	open    bool   // the peer is in the middle of a continued message
 	busy    uint32 // Calls received and not answered
 
@@ -67,7 +69,7 @@ type V2 struct {
 func NewV2(client bool, serves, calls int) V2 {
 	const most = 0xffff
 	sum := min(max(serves, 0), most) + min(max(calls, 0), most)
-	a := V2{client: client, limit: 1, ceiling: uint32(min(max(sum, 1), most))}
+	a := V2{client: client, serves: serves > 0, limit: 1, ceiling: uint32(min(max(sum, 1), most))}
 	if client {
 		a.free = 1
 	} else {
@@ -120,7 +122,7 @@ func (a *V2) Received(word uint32, c Class) {
 		a.due = true
 	}
 	if c != Grant {
-		a.borrowed = false
+		a.borrowed, a.talks = false, c == Other
 	}
 	if c == Error {
 		if a.client && !a.begun && a.free == 0 {
@@ -165,11 +167,17 @@ func (a *V2) Free(c Class) bool {
 	case Call:
 		return a.free > 0 && a.inFlight < a.limit
 	case Grant: // R178: before the first grant the client sends none
-		return a.begun && (a.pays() || a.out == 0 && !a.borrowed)
+		return a.begun && (a.pays() || a.out == 0 && !a.borrowed && a.expects())
 	default:
 		return a.free > 0
 	}
 }
+
+// expects reports whether this end waits for a message of the peer, or serves its Calls, or the
+// peer sends messages of its own. If not, the peer needs no credit before the next Call, which
+// grants one. A Grant that costs nothing is then left out, because some peers count a credit for
+// every Grant (A4).
+func (a *V2) expects() bool { return a.serves || a.talks || a.inFlight > 0 || a.open }
 
 // pays reports whether a Grant costs a credit.
 func (a *V2) pays() bool { return a.free > 1 && !a.lent }

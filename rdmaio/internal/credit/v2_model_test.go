@@ -70,6 +70,7 @@ type model struct {
 	nests    [2]int // Calls of each end, at a time, whose handlers call it back
 	parts    int    // most parts of a Call or Reply
 	copies   bool   // no Call keeps its Receive
+	oneWay   bool   // the server makes no Calls
 	grants   bool   // Grants are also sent without need
 	broken   string // a fault of the ends that the search must find
 
@@ -229,7 +230,7 @@ func (m *model) moves(s *state, work bool, visit func(*state)) {
 		if e.Free(credit.Other) || m.broken == "sends without credit" {
 			move(func(n *state) { m.send(n, i, packet{class: credit.Other}) })
 		}
-		if e.Free(credit.Call) {
+		if e.Free(credit.Call) && !(m.oneWay && i == 1) {
 			for parts := range m.parts {
 				move(func(n *state) { m.begin(n, i, packet{class: credit.Call, task: leaf}, parts+1) })
 				if s.nesting(i) < m.nests[i] {
@@ -300,7 +301,7 @@ func (m *model) finished(s *state) {
 		switch {
 		case e.InFlight() > 0 || e.Busy() > 0 || e.parts > 0:
 			m.fail(s, "no step is possible, and work is left")
-		case (i == 0 || s.begun) && !e.Free(credit.Call):
+		case (i == 0 || s.begun && !m.oneWay) && !e.Free(credit.Call):
 			m.fail(s, "no credit for a Call, and none will come")
 		}
 	}
@@ -342,6 +343,9 @@ func (m model) explore() (states int, found string) {
 	for i := range s.sides {
 		e := &s.sides[i]
 		e.V2 = credit.NewV2(i == 0, m.ceilings[i], 0)
+		if m.oneWay && i == 0 {
+			e.V2 = credit.NewV2(true, 0, m.ceilings[i])
+		}
 		e.Posted(e.Receives())
 		e.receives = uint8(e.Receives())
 		if m.broken == "posts too few Receives" {

@@ -20,6 +20,10 @@ func TestV2Interleavings(t *testing.T) {
 		{ceilings: [2]int{1, 3}, parts: 2, nests: [2]int{0, all}},
 		{ceilings: [2]int{3, 1}, parts: 2, nests: [2]int{all, 0}},
 		{ceilings: [2]int{2, 2}, parts: 1, nests: [2]int{1, all}},
+		{ceilings: [2]int{1, 1}, parts: 3, oneWay: true},
+		{ceilings: [2]int{1, 2}, parts: 3, oneWay: true},
+		{ceilings: [2]int{2, 1}, parts: 3, oneWay: true},
+		{ceilings: [2]int{2, 2}, parts: 2, oneWay: true},
 	}
 	due := 400_000
 	if !testing.Short() {
