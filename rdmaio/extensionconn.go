@@ -58,8 +58,10 @@ func (x *ExtensionConn) Send(m *ExtensionMessage) error {
 	}
 	b = append(b, m.Payload...)
 	if need, limit := v2.PrefixSize+len(b), x.conn.agreed.Load().Send; need > limit {
-		return &SizeError{What: fmt.Sprintf("message %s of extension %q", c.Name, x.of.Name), Need: need, Limit: limit,
-			Hint: "messages of extensions cannot be continued: send several"}
+		return &SizeError{
+			What: fmt.Sprintf("message %s of extension %q", c.Name, x.of.Name), Need: need, Limit: limit,
+			Hint: "messages of extensions cannot be continued: send several",
+		}
 	}
 	if err := x.conn.Err(); err != nil {
 		return err

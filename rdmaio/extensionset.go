@@ -194,8 +194,10 @@ func (s *extensionSet) announce() (set []header.Property, err error) {
 				return nil, fmt.Errorf("rdmaio: property %s of extension %q: %w", c.Name, x.Name, err)
 			}
 			if size += 8 + xdr.Padded(len(data)); size > maxProperties { // R42, R225
-				return nil, &SizeError{What: "message with the properties of all extensions", Need: size, Limit: maxProperties,
-					Hint: fmt.Sprintf("a peer may not have larger Receives; property %s of extension %q does not fit", c.Name, x.Name)}
+				return nil, &SizeError{
+					What: "message with the properties of all extensions", Need: size, Limit: maxProperties,
+					Hint: fmt.Sprintf("a peer may not have larger Receives; property %s of extension %q does not fit", c.Name, x.Name),
+				}
 			}
 			set = append(set, header.Property{ID: p.ID, Data: data})
 		}

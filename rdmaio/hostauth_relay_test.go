@@ -19,7 +19,7 @@ import (
 // relay is an attacker between a client and a server: it accepts the client, dials the server, and
 // passes on every message. It returns the result of the client's Dial, and the messages that the
 // client has sent.
-func (f fabric) relayed(t *testing.T, addr string, cfg *rdmaio.Config, change func(client bool, b []byte) []byte) (err error, sent [][]byte) {
+func (f fabric) relayed(t *testing.T, addr string, cfg *rdmaio.Config, change func(client bool, b []byte) []byte) (sent [][]byte, err error) {
 	t.Helper()
 	listenAt := strings.Replace(f.addr, "there", "the server, as the client believes", 1)
 	ln, err := f.relay.Listen(context.Background(), listenAt)
@@ -40,13 +40,13 @@ func (f fabric) relayed(t *testing.T, addr string, cfg *rdmaio.Config, change fu
 	for {
 		select {
 		case err := <-done:
-			return err, sent
+			return sent, err
 		case <-toServer.Lost:
 			_ = toClient.QP.Disconnect()
-			return <-done, sent
+			return sent, <-done
 		case <-toClient.Lost:
 			_ = toServer.QP.Disconnect()
-			return <-done, sent
+			return sent, <-done
 		default:
 		}
 		if b := toClient.Message(time.Millisecond); b != nil {
@@ -80,7 +80,7 @@ func TestHostAuthRelay(t *testing.T) {
 			cfg := authConfig(rdmaio.HostAuthRequired, method(t, h.serverKey()))
 			cfg.Events = seen.add
 			srv, served := f.listen(t, cfg)
-			err, sent := f.relayed(t, srv.Addr(), authConfig(rdmaio.HostAuthRequired, method(t, h.clientKey())), unchanged)
+			sent, err := f.relayed(t, srv.Addr(), authConfig(rdmaio.HostAuthRequired, method(t, h.clientKey())), unchanged)
 			if kind == "rdmatcp" {
 				if up := await[*rdmaio.ConnUp](t, &seen); err != nil || served.Load() != 1 || up.Peer.Name != "host7" {
 					t.Errorf("the relay was noticed: %v, %d Calls served, %v", err, served.Load(), up)
@@ -153,7 +153,7 @@ func TestHostAuthChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := fabrics["rdmatcp"](t)
 			srv, served := f.listen(t, authConfig(c.mode, method(t, h.serverKey())))
-			err, _ := f.relayed(t, srv.Addr(), authConfig(c.mode, method(t, h.clientKey())), c.change)
+			_, err := f.relayed(t, srv.Addr(), authConfig(c.mode, method(t, h.clientKey())), c.change)
 			if !errors.Is(err, c.want) || (err == nil) != (served.Load() == 1) {
 				t.Errorf("%v, %d Calls served; want %v", err, served.Load(), c.want)
 			}
@@ -170,7 +170,7 @@ func TestHostAuthReplay(t *testing.T) {
 	cfg := authConfig(rdmaio.HostAuthRequired, method(t, h.serverKey()))
 	srv, served := f.listen(t, cfg)
 	var answers [][]byte
-	err, sent := f.relayed(t, srv.Addr(), authConfig(rdmaio.HostAuthRequired, method(t, h.clientKey())), func(client bool, b []byte) []byte {
+	sent, err := f.relayed(t, srv.Addr(), authConfig(rdmaio.HostAuthRequired, method(t, h.clientKey())), func(client bool, b []byte) []byte {
 		if !client {
 			answers = append(answers, b)
 		}

@@ -252,9 +252,15 @@ func TestHostAuthModes(t *testing.T) {
 			server, client rdmaio.HostAuthMode
 			up, known      bool
 		}{
-			{off, off, true, false}, {off, wanted, true, false}, {off, required, false, false},
-			{wanted, off, true, false}, {wanted, wanted, true, true}, {wanted, required, true, true},
-			{required, off, false, false}, {required, wanted, true, true}, {required, required, true, true},
+			{off, off, true, false},
+			{off, wanted, true, false},
+			{off, required, false, false},
+			{wanted, off, true, false},
+			{wanted, wanted, true, true},
+			{wanted, required, true, true},
+			{required, off, false, false},
+			{required, wanted, true, true},
+			{required, required, true, true},
 		} {
 			t.Run(fmt.Sprint(name, "/", c.server, " ", c.client), func(t *testing.T) {
 				f := open(t)

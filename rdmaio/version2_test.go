@@ -81,8 +81,14 @@ func TestVersionPairs(t *testing.T) {
 			server, client []int
 			want           int
 		}{
-			{[]int{2}, []int{2}, 2}, {[]int{1, 2}, []int{2}, 2}, {[]int{1, 2}, []int{2, 1}, 2}, {[]int{2, 1}, []int{1}, 1},
-			{[]int{1}, []int{2, 1}, 1}, {nil, nil, 1}, {[]int{2, 1}, []int{1, 2}, 1}, {[]int{2}, []int{2, 1}, 2},
+			{[]int{2}, []int{2}, 2},
+			{[]int{1, 2}, []int{2}, 2},
+			{[]int{1, 2}, []int{2, 1}, 2},
+			{[]int{2, 1}, []int{1}, 1},
+			{[]int{1}, []int{2, 1}, 1},
+			{nil, nil, 1},
+			{[]int{2, 1}, []int{1, 2}, 1},
+			{[]int{2}, []int{2, 1}, 2},
 		} {
 			t.Run(fmt.Sprint(tcp, c.server, c.client), func(t *testing.T) {
 				conn := version2Pair(t, tcp, &rdmaio.Config{Versions: c.server}, &rdmaio.Config{Versions: c.client})

@@ -29,9 +29,6 @@ func (v *versions) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// has reports whether a version is in the list.
-func (v versions) has(n int) bool { return slices.Contains(v, n) }
-
 // terms returns what the two ends of a connection agreed on, as a line of text.
 func terms(t *rdmaio.Terms) string {
 	var s strings.Builder

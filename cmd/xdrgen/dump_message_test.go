@@ -201,7 +201,8 @@ func TestDumpSplit(t *testing.T) {
 	}{
 		{
 			"lines", "-split lines", two["message-grant"] + "\n\n  " + two["message-error"] + "\r\n",
-			[]string{"message 1: line 1, 36 bytes\n00000000  ", "\n\nmessage 2: line 3, 32 bytes\n00000000  "}, "looks like hex", exitClean,
+			[]string{"message 1: line 1, 36 bytes\n00000000  ", "\n\nmessage 2: line 3, 32 bytes\n00000000  "},
+			"looks like hex", exitClean,
 		},
 		{
 			"a fault in a line", "-split lines -as hex", two["message-grant"] + "\n" + two["message-error"][:40] + "\n" + two["message-grant"],
@@ -213,10 +214,12 @@ func TestDumpSplit(t *testing.T) {
 		{"lines of raw data", "-split lines", grant, nil, "-split lines: the data is raw", exitUsage},
 		{
 			"ends", "-split ends", grant + fail + call,
-			[]string{"message 1: offset 0, 36 bytes", "message 2: offset 36, 32 bytes", "message 3: offset 68, 76 bytes", "payload = 40 bytes"}, "", exitClean,
+			[]string{"message 1: offset 0, 36 bytes", "message 2: offset 36, 32 bytes", "message 3: offset 68, 76 bytes", "payload = 40 bytes"},
+			"", exitClean,
 		},
 		{
-			"a fault between ends", "-split ends", grant + fail[:30], []string{"message 1: offset 0, 36 bytes", "message 2: offset 36, 30 bytes", "^ fault: short"},
+			"a fault between ends", "-split ends", grant + fail[:30],
+			[]string{"message 1: offset 0, 36 bytes", "message 2: offset 36, 30 bytes", "^ fault: short"},
 			"message 2: body.rdma_writeres.rdma_length_needed: offset 28 (0x1c): found 2 bytes", exitFindings,
 		},
 		{"no message", "-split ends", "", []string{"message 1: offset 0, 0 bytes"}, "message 1: prefix.rdma_start.rdma_xid: offset 0", exitFindings},
@@ -224,7 +227,8 @@ func TestDumpSplit(t *testing.T) {
 		{"the rest", "-rest", grant + fail, []string{"(32 bytes after the value, not decoded)"}, "", exitClean},
 		{
 			"records", "-split records", record(grant) + mark(10, 0) + call[:10] + record(call[10:]),
-			[]string{"message 1: offset 0, 36 bytes", "message 2: offset 40, 76 bytes", "payload = 40 bytes"}, "", exitClean,
+			[]string{"message 1: offset 0, 36 bytes", "message 2: offset 40, 76 bytes", "payload = 40 bytes"},
+			"", exitClean,
 		},
 		{"a cut record", "-split records", record(grant)[:30], nil, "offset 0: the record mark announces a fragment of 36 bytes, found 26 (RFC 5531 §11)", exitFindings},
 		{"a cut mark", "-split records", record(grant) + "ab", nil, "offset 40: found 2 bytes, expected a record mark of 4 bytes", exitFindings},

@@ -19,7 +19,10 @@ func FuzzPropSubset(f *testing.F)    { xdrtest.Fuzz[PropSubset](f, xdrtest.Load(
 
 func FuzzPropMaxSendSize(f *testing.F)       { xdrtest.Fuzz[PropMaxSendSize](f, xdrtest.Load(f)) }
 func FuzzPropReceiveBufferSize(f *testing.F) { xdrtest.Fuzz[PropReceiveBufferSize](f, xdrtest.Load(f)) }
-func FuzzPropMaxSegmentSize(f *testing.F)    { xdrtest.Fuzz[PropMaxSegmentSize](f, xdrtest.Load(f)) }
-func FuzzPropMaxSegmentCount(f *testing.F)   { xdrtest.Fuzz[PropMaxSegmentCount](f, xdrtest.Load(f)) }
-func FuzzPropReverseSupport(f *testing.F)    { xdrtest.Fuzz[PropReverseSupport](f, xdrtest.Load(f)) }
-func FuzzPropHostAuth(f *testing.F)          { xdrtest.Fuzz[PropHostAuth](f, xdrtest.Load(f)) }
+
+func FuzzPropMaxSegmentSize(f *testing.F) { xdrtest.Fuzz[PropMaxSegmentSize](f, xdrtest.Load(f)) }
+
+func FuzzPropMaxSegmentCount(f *testing.F) { xdrtest.Fuzz[PropMaxSegmentCount](f, xdrtest.Load(f)) }
+
+func FuzzPropReverseSupport(f *testing.F) { xdrtest.Fuzz[PropReverseSupport](f, xdrtest.Load(f)) }
+func FuzzPropHostAuth(f *testing.F)       { xdrtest.Fuzz[PropHostAuth](f, xdrtest.Load(f)) }

@@ -70,21 +70,25 @@ func vectors() []vector {
 			name: "R138, R139, R148, R149: MSG without chunks",
 			hex:  prefix + "00000000 00000000 " + none + "cafe0001 00000000",
 			msg:  with(msg, func(m *header.Message) { m.Payload = callBytes }),
-		}, {
+		},
+		{
 			name: "R144: a Reply",
 			hex:  prefix + "00000000 00000001 " + none + "cafe0001 00000001",
 			msg:  with(msg, func(m *header.Message) { m.Answer, m.Payload = true, []byte{0xca, 0xfe, 0, 1, 0, 0, 0, 1} }),
-		}, {
+		},
+		{
 			// Flags 2: MORE. The payload is one byte: no word of the RPC message is whole.
 			name: "R153, R161, T86, A26: the first part of a Call, of one byte",
 			hex:  prefix + "00000000 00000002 " + none + "ca",
 			msg:  with(msg, func(m *header.Message) { m.More, m.Payload = true, []byte{0xca} }),
-		}, {
+		},
+		{
 			// Flags 3: both.
 			name: "R161: a part of a Reply without payload",
 			hex:  prefix + "00000000 00000003 " + none,
 			msg:  with(msg, func(m *header.Message) { m.More, m.Answer = true, true }),
-		}, {
+		},
+		{
 			// Entries of the read list begin with the word 1, have a position and a segment of
 			// handle, length and offset (two words), and end with the word 0.
 			name: "R152, R259: MSG with a read chunk of two segments, whose second handle may be invalidated",
@@ -99,7 +103,8 @@ func vectors() []vector {
 					{Position: 120, Segment: seg(0xdeadbef0, 3, 16)},
 				}
 			}),
-		}, {
+		},
+		{
 			// Entries of the write list begin with the word 1 and have a number of segments.
 			name: "R152, R164: the last part of a Call, with two write chunks, one of them empty, and a reply chunk",
 			hex: prefix + "00000000 00000000 00000013 00000000 " +
@@ -111,13 +116,15 @@ func vectors() []vector {
 				m.Writes = [][]header.Segment{{seg(0x11, 0x100, 0), seg(0x12, 0x200, 0x100)}, {}}
 				m.HasReply, m.Reply = true, []header.Segment{seg(0x13, 0x400, 0xffff_ffff_ffff_fc00)}
 			}),
-		}, {
+		},
+		{
 			name: "§6.3.3: a Reply names no key to invalidate",
 			hex:  prefix + "00000000 00000001 00000099 00000000 00000000 00000000 cafe0001",
 			msg:  with(msg, func(m *header.Message) { m.Answer, m.Payload = true, callBytes[:4] }),
 
 			encoded: prefix + "00000000 00000001 " + none,
-		}, {
+		},
+		{
 			name: "R150, R151: NOMSG with a chunk at position zero",
 			hex: prefix + "00000001 00000000 00000007 " +
 				"00000001 00000000 00000007 00000800 00000000 00000000 00000000 00000000 00000000",
@@ -125,18 +132,21 @@ func vectors() []vector {
 				m.InvalidateKey = 7
 				m.Reads = []header.ReadSegment{{Segment: seg(7, 0x800, 0)}}
 			}),
-		}, {
+		},
+		{
 			name: "R150: NOMSG as a Reply by reply chunk",
 			hex: prefix + "00000001 00000001 00000000 00000000 00000000 " +
 				"00000001 00000001 00000008 00000900 00000000 00000000",
 			msg: with(message(header.KindNomsg), func(m *header.Message) {
 				m.Answer, m.HasReply, m.Reply = true, true, []header.Segment{seg(8, 0x900, 0)}
 			}),
-		}, {
+		},
+		{
 			name: "R174: a grant",
 			hex:  "00000000 00000002 00400010 00000001 00000000 " + none,
 			msg:  header.Message{Vers: 2, Credit: 0x00400010, Kind: header.KindGrant},
-		}, {
+		},
+		{
 			name: "A10, T34: a grant with an XID and rdma_inv_handle",
 			hex:  prefix + "00000001 00000001 00000055 00000000 00000000 00000000",
 			msg:  with(message(header.KindGrant), func(m *header.Message) { m.XID, m.Answer = 0, true }),
@@ -151,67 +161,82 @@ func vectors() []vector {
 			msg:  errorMessage(header.Error{Code: header.ErrVers, Low: 1, High: 3}),
 
 			encoded: prefix + "00000004 00000001 00000001 00000003",
-		}, {
+		},
+		{
 			name: "A1, T96: ERR_VERS in the form of version 1, 28 bytes", dialed: true,
 			hex: prefix + "00000004 00000001 00000001 00000003",
 			msg: errorMessage(header.Error{Code: header.ErrVers, Low: 1, High: 3}),
-		}, {
+		},
+		{
 			name: "R196: BAD_XDR",
 			hex:  prefix + "00000004 00000001 00000002",
 			msg:  errorMessage(header.Error{Code: header.ErrChunk}),
-		}, {
+		},
+		{
 			name: "R198: INVAL_HTYPE",
 			hex:  prefix + "00000004 00000001 00000003",
 			msg:  errorMessage(header.Error{Code: header.ErrHeaderType}),
-		}, {
+		},
+		{
 			name: "R199: INVAL_FLAG",
 			hex:  prefix + "00000004 00000001 00000004",
 			msg:  errorMessage(header.Error{Code: header.ErrFlag}),
-		}, {
+		},
+		{
 			name: "R200: READ_CHUNKS",
 			hex:  prefix + "00000004 00000001 00000005 00000004",
 			msg:  errorMessage(header.Error{Code: header.ErrReadChunks, Max: 4}),
-		}, {
+		},
+		{
 			name: "R202: WRITE_CHUNKS",
 			hex:  prefix + "00000004 00000001 00000006 00000005",
 			msg:  errorMessage(header.Error{Code: header.ErrWriteChunks, Max: 5}),
-		}, {
+		},
+		{
 			name: "R205: SEGMENTS",
 			hex:  prefix + "00000004 00000001 00000007 00000010",
 			msg:  errorMessage(header.Error{Code: header.ErrSegments, Max: 16}),
-		}, {
+		},
+		{
 			name: "R206: WRITE_RESOURCE: index, then length",
 			hex:  prefix + "00000004 00000001 00000008 00000002 00010000",
 			msg:  errorMessage(header.Error{Code: header.ErrWriteResource, Index: 2, Need: 65536}),
-		}, {
+		},
+		{
 			name: "R207: REPLY_RESOURCE",
 			hex:  prefix + "00000004 00000001 00000009 00001234",
 			msg:  errorMessage(header.Error{Code: header.ErrReplyResource, Need: 0x1234}),
-		}, {
+		},
+		{
 			name: "R210: SYSTEM",
 			hex:  prefix + "00000004 00000001 0000000a",
 			msg:  errorMessage(header.Error{Code: header.ErrSystem}),
-		}, {
+		},
+		{
 			name: "R211: an unknown code has no arm",
 			hex:  prefix + "00000004 00000001 00000063",
 			msg:  errorMessage(header.Error{Code: 99}),
-		}, {
+		},
+		{
 			name: "R147: an ERROR without the RESPONSE flag is an answer all the same",
 			hex:  prefix + "00000004 00000000 0000000a",
 			msg:  errorMessage(header.Error{Code: header.ErrSystem}),
 
 			encoded: prefix + "00000004 00000001 0000000a",
-		}, {
+		},
+		{
 			name: "R212: bytes after the arm are ignored",
 			hex:  prefix + "00000004 00000001 0000000a ffffffff ff",
 			msg:  errorMessage(header.Error{Code: header.ErrSystem}),
 
 			encoded: prefix + "00000004 00000001 0000000a",
-		}, {
+		},
+		{
 			name: "R212, T72: an arm that is cut", cut: true,
 			hex: prefix + "00000004 00000001 00000008 00000002 000100",
 			msg: errorMessage(header.Error{}),
-		}, {
+		},
+		{
 			name: "T72: an ERROR of 16 bytes", cut: true,
 			hex: prefix + "00000004",
 			msg: errorMessage(header.Error{}),
@@ -225,11 +250,13 @@ func vectors() []vector {
 			msg: with(message(header.KindProps), func(m *header.Message) {
 				m.Props = []header.Property{{ID: 2, Data: []byte{0, 0, 0x20, 0}}, {ID: 99, Data: []byte{1, 2, 3}}, {ID: 3}}
 			}),
-		}, {
+		},
+		{
 			name: "R165: a part of a continued CONNPROP, without properties",
 			hex:  prefix + "00000005 00000002 00000000",
 			msg:  with(message(header.KindProps), func(m *header.Message) { m.More = true }),
-		}, {
+		},
+		{
 			// 0x101: the flag of the extension, and RESPONSE.
 			name: "R143: a message of an extension, with a flag of its own",
 			hex:  prefix + "00000020 00000101 01020304 05",
@@ -245,7 +272,8 @@ func vectors() []vector {
 			msg: with(errorMessage(header.Error{Code: header.ErrVers, Low: 1, High: 1}), func(m *header.Message) {
 				m.Vers = 1
 			}),
-		}, {
+		},
+		{
 			name: "another ERROR of version 1", cut: true,
 			hex: "cafe0001 00000001 00200001 00000004 00000002",
 			msg: with(errorMessage(header.Error{}), func(m *header.Message) { m.Vers = 1 }),

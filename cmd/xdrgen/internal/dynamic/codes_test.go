@@ -84,7 +84,8 @@ func TestAnnotate(t *testing.T) {
 		{"val", "00000001 00000008 00000000", []string{"which: NUM (1)", "data: 8 bytes"}, ""},
 		{
 			"val", "00000002 0000000c 00000005 00000004 00000007",
-			[]string{"which: SELF (2)", "data: 12 bytes", "data.which: WORD (5)", "data.data: 4 bytes", "data.data: 7"}, "",
+			[]string{"which: SELF (2)", "data: 12 bytes", "data.which: WORD (5)", "data.data: 4 bytes", "data.data: 7"},
+			"",
 		},
 	} {
 		data := unhex(t, c.xdr)

@@ -28,7 +28,8 @@ var messages = []struct {
 	},
 	{
 		"00000001 00000002 00080003 00000000 00000002 00000000 00000000 00000000 00000000 01",
-		peer2.Message{XID: 1, Flags: peer2.More, Payload: []byte{1}}, "Call 0x1 +3 of 8 MORE + 1 inline",
+		peer2.Message{XID: 1, Flags: peer2.More, Payload: []byte{1}},
+		"Call 0x1 +3 of 8 MORE + 1 inline",
 	},
 	{
 		"00000001 00000002 00080003 00000000 00000000 00000011 00000001 00000028 00000011 00000008 00000001 00002000 00000000" +
