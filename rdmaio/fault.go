@@ -39,14 +39,11 @@ const (
 	FaultFlags                            // undefined flags
 	FaultMore                             // MORE in a message that cannot be continued
 	FaultSequence                         // another message inside a continued one
-	FaultDirection                        // the RESPONSE flag and the RPC message type disagree
 	FaultKey                              // rdma_inv_handle is no handle of the message
 	FaultProperty                         // the value of a property is not valid
 	FaultTwice                            // a property is twice in one set
-	FaultChanged                          // a property that cannot change has another value
 	FaultLong                             // a continued message is too long (Config.MaxContinued)
 	FaultCredit                           // a message beyond the credits granted
-	FaultUnwanted                         // a header type that this side does not accept
 )
 
 // Fault is a breach of the protocol in a message of the peer. A message of this side that the peer

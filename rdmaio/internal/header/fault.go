@@ -39,14 +39,11 @@ const (
 	FaultFlags                       // undefined flags
 	FaultMore                        // MORE where it must not be, or with chunks
 	FaultSequence                    // another message inside a sequence of continued ones
-	FaultDirection                   // RESPONSE flag and RPC message type disagree
 	FaultKey                         // rdma_inv_handle is no handle of the header
 	FaultProperty                    // value of a property is not valid
 	FaultTwice                       // property twice in one set
-	FaultChanged                     // property has another value than before
 	FaultLong                        // continued message is longer than the limit
 	FaultCredit                      // message beyond the credits that were granted
-	FaultUnwanted                    // header type that this end does not accept
 )
 
 // faults has the text of each code, and the rule that is broken.
@@ -82,14 +79,11 @@ var faults = [...]struct{ what, rule string }{
 	FaultFlags:       {"flags %#x, only %#x are defined", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2"},
 	FaultMore:        {"MORE flag in a message of header type %d, whose lists have %d bytes: only RDMA2_MSG without chunks and RDMA2_CONNPROP can be continued", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2"},
 	FaultSequence:    {"XID %#x or its header type is not that of the continued message, with XID %#x", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2"},
-	FaultDirection:   {"RPC message type %d, the RESPONSE flag says %d (CALL is 0, REPLY 1)", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2"},
 	FaultKey:         {"rdma_inv_handle %#x is no handle of the message, expected one of them or %d", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.3"},
 	FaultProperty:    {"value of %d bytes, expected a valid one of %d", "draft-ietf-nfsv4-rpcrdma-version-two-00 §5.1"},
 	FaultTwice:       {"property %d is in the set %d times, expected once", "draft-ietf-nfsv4-rpcrdma-version-two-00 §5.1"},
-	FaultChanged:     {"value %d, was %d before and cannot change", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.4"},
 	FaultLong:        {"continued message of %d bytes or more, limit is %d", "local limit, Config.MaxContinued"},
 	FaultCredit:      {"message beyond the %d credits granted in all, %d are outstanding", "draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.1"},
-	FaultUnwanted:    {"header type %d at an end that takes %d", "draft-ietf-nfsv4-rpcrdma-version-two-00 §6.2"},
 	FaultPadReads:    {"padding in a message with %d read segments, %d expected: positions in padded messages are undefined", "draft-ietf-nfsv4-rpcrdma-08 §3.9"},
 }
 

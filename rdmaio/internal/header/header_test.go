@@ -91,7 +91,7 @@ func TestPrefixAndRPC(t *testing.T) {
 
 // Every code has a text and a rule.
 func TestFaultText(t *testing.T) {
-	for c := header.FaultShort; c <= header.FaultUnwanted; c++ {
+	for c := header.FaultShort; c <= header.FaultCredit; c++ {
 		f := &header.Fault{Code: c, Where: "read list", Index: 3, Found: 17, Want: 4, Err: io.EOF}
 		if s := f.Error(); strings.Contains(s, "%!") || !strings.Contains(s, "read list 3: ") || f.Rule() == "" {
 			t.Errorf("code %d: %s", c, s)

@@ -82,11 +82,9 @@ func TestRefusal(t *testing.T) {
 	want := map[header.Code]header.Error{
 		header.FaultVersion:   {Code: header.ErrVers, Low: 2, High: 2},
 		header.FaultProcedure: {Code: header.ErrHeaderType},
-		header.FaultUnwanted:  {Code: header.ErrHeaderType},
 		header.FaultFlags:     {Code: header.ErrFlag},
 		header.FaultMore:      {Code: header.ErrFlag},
 		header.FaultSequence:  {Code: header.ErrFlag},
-		header.FaultDirection: {Code: header.ErrFlag},
 		header.FaultType:      {Code: header.ErrFlag},
 		header.FaultChunks:    {Code: header.ErrWriteChunks, Max: 4},
 		header.FaultSegments:  {Code: header.ErrSegments, Max: 4},
@@ -98,7 +96,7 @@ func TestRefusal(t *testing.T) {
 		header.FaultCredit:    {Code: header.ErrSystem},
 	}
 	v := newVersion(false)
-	for code := header.FaultShort; code <= header.FaultUnwanted; code++ {
+	for code := header.FaultShort; code <= header.FaultCredit; code++ {
 		e, ok := want[code]
 		if !ok {
 			e = badXDR

@@ -97,9 +97,9 @@ func (*Version) Refusal(f *header.Fault) header.Error {
 	switch f.Code {
 	case header.FaultVersion:
 		return header.Error{Code: header.ErrVers, Low: Number, High: Number}
-	case header.FaultProcedure, header.FaultUnwanted:
+	case header.FaultProcedure:
 		return header.Error{Code: header.ErrHeaderType} // R141, R198
-	case header.FaultFlags, header.FaultMore, header.FaultSequence, header.FaultDirection, header.FaultType:
+	case header.FaultFlags, header.FaultMore, header.FaultSequence, header.FaultType:
 		// A9, R143, R145, R199. FaultType: the RESPONSE flag has said which type to expect (T29).
 		return header.Error{Code: header.ErrFlag}
 	case header.FaultChunks:
