@@ -211,7 +211,7 @@ func (r *Request) plan(m *Message) (refuse header.Error, err error) {
 		case r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 && !r.conn.agreed.Load().version.Continues():
 			return refuse, r.offerReadChunks(m)
 		}
-		refuse = header.Error{Code: header.ErrReplyResource, Need: uint32(min(n, math.MaxUint32))} // R207
+		refuse = header.Error{Code: header.ErrReplyResource, Need: uint32(min(uint64(n), math.MaxUint32))} // R207
 		return r.conn.keep(r, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.ReplyRoom returns what it offered"}
 	}
 	if pieces := m.pieces(nil, back); len(pieces) == 1 {

@@ -45,7 +45,7 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 	case PeerErrReadChunks: // R201: with everything in one chunk, unless that was refused
 		sh.long = sh.long || slices.ContainsFunc(l.Reads, func(r header.ReadSegment) bool { return r.Position != 0 })
 	case PeerErrWriteChunks:
-		sh.keep(int(e.Max), l)
+		sh.keep(bounded(e.Max), l)
 	case PeerErrSegments: // R205
 		if e.Max > 0 {
 			if n := int((longest(l) + uint64(e.Max) - 1) / uint64(e.Max)); n > c.set.SegmentSize {
@@ -54,12 +54,12 @@ func (c *Conn) change(s *slot, call *Call, err error) bool {
 		}
 	case PeerErrWriteResource: // R208: the result goes with the rest, where there is more room
 		if e.Index > 0 && int64(e.Index) <= int64(len(l.Writes)) { // T74
-			sh.keep(int(e.Index)-1, l)
-			sh.reply = c.replySize(call, sh, int(e.Need))
+			sh.keep(bounded(e.Index)-1, l)
+			sh.reply = c.replySize(call, sh, bounded(e.Need))
 		}
 	case PeerErrReplyResource: // R204, R208
 		sh.keep(0, l)
-		sh.reply = max(int(e.Need), c.replySize(call, sh, 0))
+		sh.reply = max(bounded(e.Need), c.replySize(call, sh, 0))
 	}
 	changed := *sh
 	changed.resent = before.resent
@@ -104,3 +104,6 @@ func (c *Conn) replySize(call *Call, sh *shape, more int) int {
 	}
 	return n
 }
+
+// bounded returns a number of the peer as an int, which it may exceed on 32-bit systems.
+func bounded(n uint32) int { return int(min(n, math.MaxInt32)) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -172,7 +173,7 @@ func TestSegmentProperties(t *testing.T) {
 		{"size 1000, 100 segments", []peer2.Property{peer2.Prop(peer2.SegmentSize, 1000), peer2.Prop(peer2.SegmentCount, 100)}, 30000, 1000, 100},
 		{"T104: size 0", []peer2.Property{peer2.Prop(peer2.SegmentSize, 0)}, 3 << 20, 1 << 20, 16},
 		{"T104: 0 segments", []peer2.Property{peer2.Prop(peer2.SegmentCount, 0)}, 3 << 20, 1 << 20, 16},
-		{"T104: all of 4294967295", []peer2.Property{peer2.Prop(peer2.SegmentSize, 0xffffffff), peer2.Prop(peer2.SegmentCount, 0xffffffff)}, 3 << 20, 0xffffffff, 1},
+		{"T104: all of 4294967295", []peer2.Property{peer2.Prop(peer2.SegmentSize, 0xffffffff), peer2.Prop(peer2.SegmentCount, 0xffffffff)}, 3 << 20, math.MaxInt32, 1},
 		{"2 segments", []peer2.Property{peer2.Prop(peer2.SegmentCount, 2)}, 30000, 1 << 20, 2},
 	} {
 		each2(t, c.name, func(t *testing.T, w *rdmaiotest.World) {

@@ -31,7 +31,7 @@ func vectorsOf(t *testing.T, unit string) map[string]string {
 }
 
 // Words of prefixes: a message of version 2 with the XID 7, 8 credits and the header type.
-func prefixHex(htype, flags int) string {
+func prefixHex(htype, flags uint32) string {
 	return fmt.Sprintf("00000007 00000002 00000008 %08x %08x", htype, flags)
 }
 
