@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/xchar"
 )
@@ -67,6 +69,7 @@ type pair struct {
 	ctx    context.Context
 	client *rdmaio.Conn
 	server *rdmaio.Conn
+	calls  atomic.Uint64 // made by call
 }
 
 // connect makes a connection and a Call.
@@ -85,11 +88,25 @@ func connect(t testing.TB, w *rdmaiotest.World, serving, client *rdmaio.Config) 
 // call makes a Call of n bytes with a reply of reply bytes.
 func (p *pair) call(n, reply int) {
 	p.t.Helper()
+	p.calls.Add(1)
 	b := rpc(p.client.XID(), 0, n)
 	binary.BigEndian.PutUint32(b[8:], uint32(reply))
 	r, err := p.client.Call(p.ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: b}, MaxReply: reply})
 	if err != nil || len(r.Message) != reply {
 		p.t.Errorf("Call of %d bytes, reply of %d: %v", n, reply, err)
+	}
+}
+
+// counts returns the server's counts, when it has counted the replies to all calls.
+func (p *pair) counts() rdmaio.Stats {
+	p.t.Helper()
+	for deadline := time.Now().Add(peertest.Patience); ; time.Sleep(time.Millisecond) {
+		if s := p.server.Stats(); s.Replies >= p.calls.Load() {
+			return s
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the server has not counted %d replies: %+v", p.calls.Load(), p.server.Stats())
+		}
 	}
 }
 
@@ -168,7 +185,7 @@ func TestConnRaise(t *testing.T) {
 		if s, n := x.PeerState(wire.IDReceiveBufferSize), x.Peer().ReceiveSize; s != xchar.StatePending || n != 4096 {
 			t.Fatalf("on an idle connection: %v, size %d", s, n)
 		}
-		reads := p.server.Stats().BytesRead
+		reads := p.counts().BytesRead
 		for i := 0; x.PeerState(wire.IDReceiveBufferSize) == xchar.StatePending; i++ {
 			if i > 1000 {
 				t.Fatal("still pending after 1000 Calls")
@@ -180,8 +197,8 @@ func TestConnRaise(t *testing.T) {
 		}
 		p.terms(p.client, "the client", func(t rdmaio.Terms) bool { return t.InlineSend == 16384 })
 		p.call(16000, 100)
-		if s := p.client.Stats(); s.PartsSent != 0 || p.server.Stats().BytesRead != reads {
-			t.Errorf("the Call went in %d parts, %d bytes were read", s.PartsSent, p.server.Stats().BytesRead-reads)
+		if s := p.client.Stats(); s.PartsSent != 0 || p.counts().BytesRead != reads {
+			t.Errorf("the Call went in %d parts, %d bytes were read", s.PartsSent, p.counts().BytesRead-reads)
 		}
 		// The other way, without a request (R251).
 		if err := x.Set(xchar.ReceiveSize(12288)); err != nil {
@@ -196,7 +213,7 @@ func TestConnRaise(t *testing.T) {
 		p.terms(p.server, "the server", func(t rdmaio.Terms) bool { return t.InlineSend == 12288 })
 		p.terms(p.client, "the client", func(t rdmaio.Terms) bool { return t.InlineRecv == 12288 })
 		p.call(100, 12000)
-		if s := p.server.Stats(); s.PartsSent != 0 || s.BytesWritten != 0 {
+		if s := p.counts(); s.PartsSent != 0 || s.BytesWritten != 0 {
 			t.Errorf("the reply went in %d parts, %d bytes were written", s.PartsSent, s.BytesWritten)
 		}
 	})
@@ -331,7 +348,7 @@ func TestConnInvalidation(t *testing.T) {
 				p.terms(p.server, "INIT", func(t rdmaio.Terms) bool { return t.RemoteInvalidate == c.want })
 			}
 			p.call(40000, 100)
-			if n := p.server.Stats().RemoteInvalidations; (n > 0) != c.want {
+			if n := p.counts().RemoteInvalidations; (n > 0) != c.want {
 				t.Errorf("%d keys were invalidated", n)
 			}
 			if !c.want {
@@ -341,9 +358,9 @@ func TestConnInvalidation(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.terms(p.server, "UPD", func(t rdmaio.Terms) bool { return !t.RemoteInvalidate })
-			n := p.server.Stats().RemoteInvalidations
+			n := p.counts().RemoteInvalidations
 			p.call(40000, 100)
-			if got := p.server.Stats().RemoteInvalidations; got != n {
+			if got := p.counts().RemoteInvalidations; got != n {
 				t.Errorf("%d keys were invalidated after the UPD", got-n)
 			}
 		})
