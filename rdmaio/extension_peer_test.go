@@ -190,11 +190,12 @@ func TestExtensionUnsent(t *testing.T) {
 	if !errors.Is(err, rdmaio.ErrUnsent) || sent > 300 {
 		t.Errorf("%d messages, then %v", sent, err)
 	}
-	go func() { _ = p.QP.Close() }()
-	for {
-		if strings.HasPrefix(<-h.events, "down ") {
-			return
-		}
+	closed := make(chan error, 1)
+	go func() { closed <- p.QP.Close() }()
+	for !strings.HasPrefix(<-h.events, "down ") {
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 
