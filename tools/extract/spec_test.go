@@ -39,7 +39,7 @@ func TestNothingLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{docV1: 0, docV2: 171, docV207: 259, docXchar: 109, "rfc8167.txt": 0, "draft-williams-rdmatcp-00.txt": 0}
+	want := map[string]int{docV1: 0, docV2: 171, docV207: 259, docXchar: 109, "rfc8167.txt": 0, "draft-williams-rdmatcp-00.txt": 0, "rfc1813.txt": 0}
 	got := map[string]int{}
 	for _, r := range results {
 		if _, ok := want[r.doc.name]; ok {
@@ -196,6 +196,9 @@ func TestErrataInForce(t *testing.T) {
 		{"rpcrdma2draft07/baseops.x", "uint32 rdma_max_write_chunks;", "rdma_max_chunks"},
 		{"xchar/xchar.x", "typedef xcharval xcharspec<>;\n", "typedef xcharid"},
 		{"xchar/xchar.x", "typedef uint32 xcharsubset<>;\n", "const uint32"},
+		{"nfs3/nfs3.x", "struct FSINFO3args {\n", "struct FSINFOargs"},
+		{"nfs3/nfs3.x", "typedef unsigned int uint32;\ntypedef int int32;\n", "long"},
+		{"mount3/mount3.x", "case MNT3_OK:\n", "case MNT_OK"},
 	}
 	for _, tt := range tests {
 		x := readFile(t, filepath.Join(specDir, "x", tt.file))
