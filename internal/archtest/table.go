@@ -78,7 +78,7 @@ func Table() []Row {
 		// Verbs and their providers do not depend on RPC.
 		{Package: "rdmaio/verbs"},
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
 		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
@@ -125,6 +125,7 @@ func Table() []Row {
 		{Package: "internal/cli/completion", Imports: []string{"internal/cli"}, Outside: []string{kong}},
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},
 		{Package: "internal/mutants"},
+		{Package: "internal/pcapng"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
 		{Package: "internal/witness"},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "internal/witness"}, Outside: testOutside},

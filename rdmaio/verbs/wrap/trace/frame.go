@@ -5,20 +5,18 @@ import (
 	"hash/crc32"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/pcapng"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // stream is a queue pair's connection in a Capture.
 type stream struct {
-	c     *Capture
-	now   func() time.Time
-	iface uint32
-	named bool
-	name  string
-	dials bool // this end is the initiator
-	open  bool // the negotiation is in the file
+	c       *Capture
+	tcpConn *pcapng.Connection
+	now     func() time.Time
+	dials   bool // this end is the initiator
+	open    bool // the negotiation is in the file
 
-	seq   [2]uint32    // of TCP, by direction
 	msn   [2][2]uint32 // of DDP, by direction and queue
 	recvs [][]verbs.SGE
 	reads []pendingRead
@@ -40,59 +38,17 @@ const (
 const (
 	maxPending = 4096     // lists of posted requests
 	maxSegment = 32 << 10 // payload of one FPDU
-	nfsPort    = 20049    // RFC 5666 §7; the listener's port
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// tcp writes one TCP segment with its headers.
+// tcp writes one TCP segment.
 func (s *stream) tcp(dir int, payload []byte) {
-	if !s.named {
-		s.named, s.iface = true, s.c.addInterface(s.name)
-	}
-	// Each interface has its own initiator address, so that all conversations differ.
-	initiator, listener := [4]byte{10, byte(s.iface >> 22), byte(s.iface >> 14), 1}, [4]byte{10, 255, 255, 2}
-	port, toPort := uint16(49152+s.iface%16384), uint16(nfsPort)
-	from, to := initiator, listener
-	if (dir == out) != s.dials {
-		from, to, port, toPort = listener, initiator, toPort, port
-	}
-	p := make([]byte, 40, 40+len(payload))
-	p[0], p[8], p[9] = 0x45, 64, 6 // IPv4, time to live, TCP
-	binary.BigEndian.PutUint16(p[2:], uint16(40+len(payload)))
-	copy(p[12:], from[:])
-	copy(p[16:], to[:])
-	binary.BigEndian.PutUint16(p[10:], ^sum(0, p[:20]))
-	t := p[20:]
-	binary.BigEndian.PutUint16(t, port)
-	binary.BigEndian.PutUint16(t[2:], toPort)
-	binary.BigEndian.PutUint32(t[4:], s.seq[dir]+1)
-	binary.BigEndian.PutUint32(t[8:], s.seq[1-dir]+1)
-	t[12], t[13] = 5<<4, 0x18 // PSH, ACK
-	binary.BigEndian.PutUint16(t[14:], 0xffff)
-	p = append(p, payload...)
-	pseudo := sum(uint32(6+len(p)-20), p[12:20])
-	binary.BigEndian.PutUint16(p[36:], ^sum(uint32(pseudo), p[20:]))
-	s.seq[dir] += uint32(len(payload))
 	at := time.Time{}
 	if s.now != nil {
 		at = s.now()
 	}
-	s.c.packet(s.iface, at, p)
-}
-
-// sum returns the ones' complement sum of RFC 1071.
-func sum(s uint32, b []byte) uint16 {
-	for ; len(b) > 1; b = b[2:] {
-		s += uint32(b[0])<<8 | uint32(b[1])
-	}
-	if len(b) > 0 {
-		s += uint32(b[0]) << 8
-	}
-	for s > 0xffff {
-		s = s>>16 + s&0xffff
-	}
-	return uint16(s)
+	s.tcpConn.Segment((dir == out) == s.dials, at, payload)
 }
 
 // negotiate writes the MPA request and reply (RFC 5044 §7.1), once.

@@ -13,7 +13,7 @@ func (d *device) newStream(num uint32) *stream {
 	if c == nil {
 		return nil
 	}
-	return &stream{c: c, now: d.t.cfg.Now, name: fmt.Sprintf("%s/qp%d", d.name, num)}
+	return &stream{c: c, tcpConn: c.file.Connection(fmt.Sprintf("%s/qp%d", d.name, num)), now: d.t.cfg.Now}
 }
 
 // begin records whether this end dials or accepts.
