@@ -80,9 +80,10 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/verbstest/...", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
+		{Package: "rdmaio/providers/internal/stream", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
-		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
-		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}},
+		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}, Unsafe: []string{"readv_linux.go"}},
+		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
 		// The engine and its parts. Each imports the ones below. Only a version imports its
 		// generated package, and only what makes connections imports a version.

@@ -85,7 +85,7 @@ func (q *queuePair) acceptWrite(h *segment.Header) error {
 	if h.Begin && h.RDMALength > 0 {
 		e, reason := q.PD.Remote(h.BufferID, uint64(h.Offset), int(h.RDMALength), verbs.AccessRemoteWrite)
 		if reason != "" {
-			return q.refuseAccess(h, reason)
+			return q.refuseAccess(h, string(reason))
 		}
 		in.write[0] = e
 		if !q.awaitSources(h, &e) {
@@ -113,7 +113,7 @@ func (q *queuePair) acceptRead(h *segment.Header) error {
 	}
 	e, reason := q.PD.Remote(h.BufferID, uint64(h.Offset), int(h.RDMALength), verbs.AccessRemoteRead)
 	if reason != "" {
-		return q.refuseAccess(h, reason)
+		return q.refuseAccess(h, string(reason))
 	}
 	q.in.write[0] = e
 	return nil

@@ -176,9 +176,26 @@ func (d *Device) Region(key uint32) *Region {
 	return d.regions[key]
 }
 
+// SpareKey returns a key that names no region, for a target that only the sender of the key
+// recognizes: the sink of a Read whose response this side matches with the Read itself.
+func (d *Device) SpareKey() uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unusedKey()
+}
+
+// unusedKey returns a fresh key. After all keys have been used once, it skips those that are in
+// use. d is locked.
+func (d *Device) unusedKey() uint32 {
+	key := d.keys.next()
+	for d.keys.counter >= 1<<32 && d.regions[key] != nil {
+		key = d.keys.next()
+	}
+	return key
+}
+
 // replaceKey removes a region's old key. It returns a fresh key and address if the region
-// has a remote right, else zeros. After all keys have been used once, it skips those that
-// are in use.
+// has a remote right, else zeros.
 func (d *Device) replaceKey(mr *Region, old uint32) (key uint32, base uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,9 +203,7 @@ func (d *Device) replaceKey(mr *Region, old uint32) (key uint32, base uint64) {
 	if !mr.Access().Remote() {
 		return 0, 0
 	}
-	for key = d.keys.next(); d.keys.counter >= 1<<32 && d.regions[key] != nil; {
-		key = d.keys.next()
-	}
+	key = d.unusedKey()
 	d.regions[key] = mr
 	if d.addresses {
 		base = d.keys.address()

@@ -70,7 +70,7 @@ func TestRemoteRefusals(t *testing.T) {
 		addr uint64
 		n    int
 		need verbs.Access
-		want string
+		want Denial
 	}{
 		{"all of it", pd, key, at, 64, verbs.AccessRemoteRead, ""},
 		{"last byte", pd, key, at + 63, 1, verbs.AccessRemoteRead, ""},

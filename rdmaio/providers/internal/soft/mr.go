@@ -256,12 +256,24 @@ func (mr *Region) Deregister() error {
 	return nil
 }
 
+// Denial is the reason for which a peer may not use a key. It is empty if the peer may. A value
+// that is none of the constants means that the region lacks the right.
+type Denial string
+
+// The denials other than a missing right.
+const (
+	NoRegion    Denial = "key names no region"
+	Invalidated Denial = "region was invalidated"
+	OtherDomain Denial = "region belongs to another protection domain"
+	OutOfBounds Denial = "range is not within the region"
+)
+
 // Remote checks the range that a peer names and returns it as an element, not pinned. If
 // the check fails, reason says why (RFC 5042 §6.2.1, §6.3; R9).
-func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e Element, reason string) {
+func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e Element, reason Denial) {
 	mr := pd.dev.Region(key)
 	if mr == nil {
-		return e, "key names no region"
+		return e, NoRegion
 	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
@@ -271,16 +283,16 @@ func (pd *Domain) Remote(key uint32, addr uint64, n int, need verbs.Access) (e E
 	// An address below base wraps to a large offset.
 	off, size := addr-mr.base, uint64(len(mr.bytes()))
 	if off > size || uint64(n) > size-off {
-		return e, "range is not within the region"
+		return e, OutOfBounds
 	}
 	return Element{Region: mr, registration: mr.loadUse().registration(), Off: int(off), Len: n}, ""
 }
 
 // Invalidatable returns why a peer may not invalidate the region with a key, or "".
-func (pd *Domain) Invalidatable(key uint32) (reason string) {
+func (pd *Domain) Invalidatable(key uint32) (reason Denial) {
 	mr := pd.dev.Region(key)
 	if mr == nil {
-		return "key names no region"
+		return NoRegion
 	}
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
@@ -289,14 +301,14 @@ func (pd *Domain) Invalidatable(key uint32) (reason string) {
 
 // refusal returns why a peer may not use a key of the region with the right need, or "". It
 // does not check the range. mr is locked.
-func (mr *Region) refusal(pd *Domain, key uint32, need verbs.Access) string {
+func (mr *Region) refusal(pd *Domain, key uint32, need verbs.Access) Denial {
 	switch {
 	case mr.state != verbs.MRValid || mr.key != key:
-		return "region was invalidated"
+		return Invalidated
 	case mr.pd != pd:
-		return "region belongs to another protection domain"
+		return OtherDomain
 	case mr.Access()&need != need:
-		return "region has no " + need.String() + " right"
+		return Denial("region has no " + need.String() + " right")
 	}
 	return ""
 }

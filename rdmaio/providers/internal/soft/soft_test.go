@@ -148,3 +148,21 @@ func TestFreeDuringCopy(t *testing.T) {
 		t.Errorf("after the copy: %v", err)
 	}
 }
+
+// A spare key names no region, and is not given to one afterwards.
+func TestSpareKey(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare := d.SpareKey()
+	if _, reason := pd.Remote(spare, 0, 1, verbs.AccessRemoteWrite); reason != NoRegion {
+		t.Errorf("a spare key: %q, want %q", reason, NoRegion)
+	}
+	for range 100 {
+		if mr := register(t, pd, verbs.AccessRemoteRead); mr.RKey() == spare || d.SpareKey() == spare {
+			t.Fatalf("key %#x was given twice", spare)
+		}
+	}
+}

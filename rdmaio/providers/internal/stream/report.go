@@ -1,0 +1,62 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Reason is the reason for which this side ends a connection.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonNone     Reason = iota // there is nothing to report
+	ReasonGoodbye                // Disconnect
+	ReasonFormat                 // the peer broke a rule of the framing or of an upper protocol
+	ReasonAccess                 // a key, range, right or domain was wrong: see Report.Denial
+	ReasonLength                 // a Send was longer than its Receive
+	ReasonReceiver               // a Send found no Receive
+	ReasonReads                  // there were more Reads than negotiated
+	ReasonFailed                 // this side failed to carry out a valid request
+	ReasonSlow                   // a time limit was exceeded
+)
+
+// Report is the report of this side: the reason for which it ends the connection.
+type Report struct {
+	Reason Reason
+	Denial soft.Denial // for ReasonAccess
+	Err    error       // the Framer's error for ReasonFormat, if it found the fault
+
+	AtHand bool   // the cause is the frame that the Framer decoded last
+	Number uint32 // Frame.Number of the message that is the cause, or 0
+	Key    uint32 // the key that it names, or 0
+}
+
+// PeerReport is the report of the peer: the reason for which it ends the connection.
+type PeerReport struct {
+	Goodbye bool // the end is orderly; nothing else is set
+
+	Status verbs.Status // of the request that is the cause
+	What   string       // the reason
+	Where  string       // the place that the report names
+
+	// Caused reports whether the report names r, which was sent and is not completed.
+	Caused func(r *Request) bool
+}
+
+// Refusal is an error of a Framer that has its own reason.
+type Refusal struct {
+	Reason Reason
+	Key    uint32
+	What   string
+}
+
+// Refuse returns a Refusal.
+func Refuse(why Reason, format string, args ...any) error {
+	return &Refusal{Reason: why, What: fmt.Sprintf(format, args...)}
+}
+
+// Error returns the text.
+func (r *Refusal) Error() string { return r.What }
