@@ -2,16 +2,14 @@ package rpcbind
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/record"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -25,7 +23,7 @@ var (
 	ErrRefused = errors.New("rpcbind: the server refused to change its table")
 	// ErrBroken is returned after a request has failed while it was sent or answered. The
 	// connection cannot be used again.
-	ErrBroken = errors.New("rpcbind: an earlier request failed, so the connection cannot be used")
+	ErrBroken = record.ErrBroken
 )
 
 // Config is the configuration of a Client.
@@ -37,26 +35,21 @@ type Config struct {
 // Client sends requests to one rpcbind server. It may be used concurrently; it sends one request
 // at a time.
 type Client struct {
-	conn net.Conn
-	cred oncrpc.OpaqueAuth
+	conn   net.Conn
+	stream *record.Client
 
-	mu     sync.Mutex
-	xid    uint32
-	vers   uint32
-	broken error
+	mu   sync.Mutex
+	vers uint32
 }
 
 // NewClient returns a Client that uses conn, a stream. The caller closes conn. If cfg is nil, the
 // configuration is the default.
 func NewClient(conn net.Conn, cfg *Config) *Client {
-	c := &Client{conn: conn, vers: Version4}
+	var stream record.Config
 	if cfg != nil {
-		c.cred = cfg.Cred
+		stream.Cred = cfg.Cred
 	}
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	c.xid = binary.BigEndian.Uint32(b[:])
-	return c
+	return &Client{conn: conn, vers: Version4, stream: record.NewClient(conn, &stream)}
 }
 
 // Set registers a version of a program at an address, under the name of an owner. The network is
@@ -122,16 +115,13 @@ func (c *Client) host(at netip.AddrPort) netip.AddrPort {
 	return at
 }
 
-// result is the result of a procedure.
-type result interface{ DecodeXDR(*xdr.Decoder) error }
-
 // call calls a procedure of version 4, or of version 3 if the server does not support version 4.
 // args is nil if the procedure has no argument.
-func (c *Client) call(ctx context.Context, proc uint32, args *Mapping, res result) error {
+func (c *Client) call(ctx context.Context, proc uint32, args, res xdr.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		err := c.exchange(ctx, proc, args, res)
+		err := c.stream.Call(ctx, Program, c.vers, proc, args, res)
 		var refused *oncrpc.ReplyError
 		switch {
 		case err == nil:
@@ -142,56 +132,4 @@ func (c *Client) call(ctx context.Context, proc uint32, args *Mapping, res resul
 			return fmt.Errorf("rpcbind: %w", err)
 		}
 	}
-}
-
-// exchange sends a request and reads its answer.
-func (c *Client) exchange(ctx context.Context, proc uint32, args *Mapping, res result) error {
-	if c.broken != nil {
-		return fmt.Errorf("%w: %w", ErrBroken, c.broken)
-	}
-	c.xid++
-	msg, err := oncrpc.NewCall(c.xid, Program, c.vers, proc, c.cred).AppendBinary(make([]byte, markSize))
-	if err == nil && args != nil {
-		msg, err = args.AppendBinary(msg)
-	}
-	if err != nil {
-		return err // nothing was sent
-	}
-	answer, err := c.trip(ctx, msg)
-	if err != nil {
-		c.broken = err
-		return err
-	}
-	d := xdr.NewDecoder(answer, nil)
-	var m oncrpc.Message
-	if err = m.DecodeXDR(d); err == nil {
-		err = oncrpc.CheckReply(&m, c.xid)
-	}
-	if err == nil {
-		if err = res.DecodeXDR(d); err == nil {
-			err = d.Done()
-		}
-	}
-	var refused *oncrpc.ReplyError
-	if err != nil && !errors.As(err, &refused) {
-		c.broken = err // the next record may answer any request
-	}
-	return err
-}
-
-// trip writes a record and reads one. It fails when ctx is done.
-func (c *Client) trip(ctx context.Context, msg []byte) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) }) // long ago
-	err := writeRecord(c.conn, msg)
-	var answer []byte
-	if err == nil {
-		answer, err = readRecord(c.conn)
-	}
-	if !stop() { // the deadline is set, even if an answer has just arrived
-		return nil, context.Cause(ctx)
-	}
-	return answer, err
 }

@@ -10,13 +10,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/record"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -50,8 +50,8 @@ const (
 	table    = nfs4TCP + nfs4RDMA + empty
 )
 
-// record frames a message as its last fragment.
-func record(b []byte) []byte {
+// framed frames a message as its last fragment.
+func framed(b []byte) []byte {
 	return append([]byte{0x80, 0, byte(len(b) >> 8), byte(len(b))}, b...)
 }
 
@@ -84,7 +84,7 @@ func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 	}()
 	t.Cleanup(func() { ours.Close(); <-done })
 	c := NewClient(ours, nil)
-	c.xid = 0x01020304 - 1
+	c.stream = record.NewClient(ours, &record.Config{XID: 0x01020304})
 	return c, func() [][]byte { ours.Close(); <-done; return got }
 }
 
@@ -114,7 +114,7 @@ func TestRequests(t *testing.T) {
 			return err
 		}},
 	} {
-		client, sent := serve(t, record(unhex(t, replyHead+c.answer)))
+		client, sent := serve(t, framed(unhex(t, replyHead+c.answer)))
 		if err := c.do(client); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -127,11 +127,11 @@ func TestRequests(t *testing.T) {
 // If the server supports only version 3, the client uses version 3 from then on. Fragments are
 // joined.
 func TestVersion3(t *testing.T) {
-	mismatch := record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
+	mismatch := framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000002 00000003"))
 	good := unhex(t, "01020305"+replyHead[8:]+table)
 	pieces := append([]byte{0, 0, 0, 5}, good[:5]...)
-	pieces = append(pieces, record(good[5:])...)
-	client, sent := serve(t, mismatch, pieces, record(unhex(t, "01020306"+replyHead[8:]+table)))
+	pieces = append(pieces, framed(good[5:])...)
+	client, sent := serve(t, mismatch, pieces, framed(unhex(t, "01020306"+replyHead[8:]+table)))
 	for range 2 {
 		if got, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA); err != nil || got != at {
 			t.Errorf("%v, %v", got, err)
@@ -168,7 +168,7 @@ func TestServiceOnAllAddresses(t *testing.T) {
 		{rdma6, anyAddr6, "[2001:db8::9]:111", "[2001:db8::9]:20049"},
 		{rdma6, anyAddr6, "192.0.2.9:111", "[::]:20049"},
 	} {
-		client, _ := serve(t, record(unhex(t, replyHead+"00000001 "+nfs4+tt.netID+tt.addr+owner+empty)))
+		client, _ := serve(t, framed(unhex(t, replyHead+"00000001 "+nfs4+tt.netID+tt.addr+owner+empty)))
 		client.conn = from{client.conn, netip.MustParseAddrPort(tt.server)}
 		netID := oncrpc.NetIDRDMA
 		if tt.netID == rdma6 {
@@ -190,30 +190,30 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 		want string // part of the error
 	}
 	list := map[string]answer{
-		"no service":            {record(unhex(t, replyHead+empty)), ErrNotRegistered.Error()},
-		"another netid":         {record(unhex(t, replyHead+nfs4TCP+empty)), ErrNotRegistered.Error()},
-		"another program":       {record(unhex(t, replyHead+"00000001 000186a4 00000004 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
-		"another version":       {record(unhex(t, replyHead+"00000001 000186a3 00000003 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
-		"another network":       {record(unhex(t, replyHead+entry(rdma, "00000011 32303031 3a646238 3a3a312e 37382e38 31000000"))), "IPv4"},
-		"port 0":                {record(unhex(t, replyHead+entry(rdma, "0000000d 3139322e 302e322e 372e302e 30000000"))), "port 0"},
-		"no address":            {record(unhex(t, replyHead+entry(rdma, "00000003 61620a00"))), "RFC 5665"},
-		"bytes behind":          {record(append(bytes.Clone(good), 0, 0, 0, 0)), "4"},
-		"pad that is not zero":  {record(unhex(t, replyHead+entry(rdma, where[:len(where)-3]+"01 "))), "pad"},
-		"a string beyond limit": {record(unhex(t, replyHead+entry(rdma, "00000100"+strings.Repeat("61", 256)))), "255"},
-		"a length of 4 GiB":     {record(unhex(t, replyHead+"00000001 "+nfs4+"ffffffff 61616161")), "255"},
-		"more of 2":             {record(unhex(t, replyHead+"00000002 "+nfs4+rdma+where+owner+empty)), "2"},
-		"another XID":           {record(unhex(t, "01020305"+replyHead[8:]+where)), "XID"},
-		"a Call":                {record(unhex(t, callHead+"00000003"+noAuth)), "expected"},
-		"refused":               {record(unhex(t, "01020304 00000001 00000001 00000001 00000001")), "credential"},
-		"no such program":       {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000001")), "unavailable"},
-		"versions 9 to 12":      {record(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000009 0000000c")), "9 to 12"},
+		"no service":            {framed(unhex(t, replyHead+empty)), ErrNotRegistered.Error()},
+		"another netid":         {framed(unhex(t, replyHead+nfs4TCP+empty)), ErrNotRegistered.Error()},
+		"another program":       {framed(unhex(t, replyHead+"00000001 000186a4 00000004 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
+		"another version":       {framed(unhex(t, replyHead+"00000001 000186a3 00000003 "+rdma+where+owner+empty)), ErrNotRegistered.Error()},
+		"another network":       {framed(unhex(t, replyHead+entry(rdma, "00000011 32303031 3a646238 3a3a312e 37382e38 31000000"))), "IPv4"},
+		"port 0":                {framed(unhex(t, replyHead+entry(rdma, "0000000d 3139322e 302e322e 372e302e 30000000"))), "port 0"},
+		"no address":            {framed(unhex(t, replyHead+entry(rdma, "00000003 61620a00"))), "RFC 5665"},
+		"bytes behind":          {framed(append(bytes.Clone(good), 0, 0, 0, 0)), "4"},
+		"pad that is not zero":  {framed(unhex(t, replyHead+entry(rdma, where[:len(where)-3]+"01 "))), "pad"},
+		"a string beyond limit": {framed(unhex(t, replyHead+entry(rdma, "00000100"+strings.Repeat("61", 256)))), "255"},
+		"a length of 4 GiB":     {framed(unhex(t, replyHead+"00000001 "+nfs4+"ffffffff 61616161")), "255"},
+		"more of 2":             {framed(unhex(t, replyHead+"00000002 "+nfs4+rdma+where+owner+empty)), "2"},
+		"another XID":           {framed(unhex(t, "01020305"+replyHead[8:]+where)), "XID"},
+		"a Call":                {framed(unhex(t, callHead+"00000003"+noAuth)), "expected"},
+		"refused":               {framed(unhex(t, "01020304 00000001 00000001 00000001 00000001")), "credential"},
+		"no such program":       {framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000001")), "unavailable"},
+		"versions 9 to 12":      {framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000009 0000000c")), "9 to 12"},
 		"a record of 2 GiB":     {[]byte{0xff, 0xff, 0xff, 0xff}, "262144"},
-		"fragments without end": {bytes.Repeat([]byte{0, 0, 0, 1, 7}, mostRecord+1), "262144"},
+		"fragments without end": {bytes.Repeat([]byte{0, 0, 0, 1, 7}, 256<<10+1), "262144"},
 		"fragments of nothing":  {[]byte{0, 0, 0, 0}, "empty fragment"},
 		"an empty record":       {[]byte{0x80, 0, 0, 0}, ""},
 	}
 	for n := range good {
-		list[fmt.Sprint("cut at ", n)] = answer{record(good[:n]), ""}
+		list[fmt.Sprint("cut at ", n)] = answer{framed(good[:n]), ""}
 	}
 	// If an answer is awaited in vain, the test fails with the name of the case.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -225,10 +225,10 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if client, _ := serve(t, record(unhex(t, replyHead+"00000000"))); !errors.Is(client.Set(context.Background(), 100003, 4, at, "root"), ErrRefused) {
+	if client, _ := serve(t, framed(unhex(t, replyHead+"00000000"))); !errors.Is(client.Set(context.Background(), 100003, 4, at, "root"), ErrRefused) {
 		t.Error("a SET that was not done went well")
 	}
-	if client, _ := serve(t, record(unhex(t, replyHead+"00000002"))); client.Set(context.Background(), 100003, 4, at, "root") == nil {
+	if client, _ := serve(t, framed(unhex(t, replyHead+"00000002"))); client.Set(context.Background(), 100003, 4, at, "root") == nil {
 		t.Error("a bool of 2 is true")
 	}
 }
@@ -236,8 +236,8 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 // After an invalid answer or a request that was given up, the next record may answer any request.
 // So the connection cannot be used again, even if a valid answer would follow.
 func TestOutOfStep(t *testing.T) {
-	good := record(unhex(t, "01020305"+replyHead[8:]+table))
-	client, sent := serve(t, record(unhex(t, "01020399"+replyHead[8:]+table)), good)
+	good := framed(unhex(t, "01020305"+replyHead[8:]+table))
+	client, sent := serve(t, framed(unhex(t, "01020399"+replyHead[8:]+table)), good)
 	for i := range 2 {
 		_, err := client.Lookup(context.Background(), 100003, 4, oncrpc.NetIDRDMA)
 		if err == nil || errors.Is(err, ErrBroken) != (i == 1) {
@@ -246,22 +246,6 @@ func TestOutOfStep(t *testing.T) {
 	}
 	if n := len(sent()); n != 1 {
 		t.Errorf("%d requests were sent", n)
-	}
-}
-
-// A mark takes no memory before the bytes of its fragment arrive.
-func TestRecordMemory(t *testing.T) {
-	mark := []byte{0x80, 0x03, 0xff, 0xff}
-	before, after := new(runtime.MemStats), new(runtime.MemStats)
-	runtime.ReadMemStats(before)
-	for range 100 {
-		if _, err := readRecord(bytes.NewReader(mark)); err == nil {
-			t.Fatal("a record was read")
-		}
-	}
-	runtime.ReadMemStats(after)
-	if n := (after.TotalAlloc - before.TotalAlloc) / 100; n > 4096 {
-		t.Errorf("%d bytes for a mark without data", n)
 	}
 }
 
@@ -293,17 +277,4 @@ func TestSetRefuses(t *testing.T) {
 	if got := sent(); len(got) != 0 {
 		t.Errorf("sent %x", got)
 	}
-}
-
-// Reading any stream gives an error, or a record that is not longer than the limit and the stream.
-func FuzzRecord(f *testing.F) {
-	f.Add(record(unhex(f, replyHead+where)))
-	f.Add([]byte{0, 0, 0, 1, 7, 0x80, 0, 0, 1, 8})
-	f.Add([]byte{0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := readRecord(bytes.NewReader(b))
-		if err == nil && (len(got) > mostRecord || len(got) > len(b)-markSize) {
-			t.Errorf("%d bytes of %d", len(got), len(b))
-		}
-	})
 }
