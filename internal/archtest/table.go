@@ -81,6 +81,8 @@ func Table() []Row {
 		{Package: "rdmaio/verbs/wrap/*", Imports: []string{"rdmaio/verbs", "internal/pcapng"}},
 		{Package: "rdmaio/providers/internal/soft", Imports: []string{"rdmaio/verbs"}},
 		{Package: "rdmaio/providers/internal/stream", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
+		// A second reading of the documents of iWARP, for tests, without code of the provider.
+		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
 		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
