@@ -26,7 +26,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// Headers filled in by hand from RFC 5041 Figures 4 and 5. The first is that of RFC 5044 Figure 5.
+// Headers filled in by hand from RFC 5041 Figures 4 and 5. RFC 5044 Figure 5 has the first.
 var vectors = []struct {
 	name, wire string
 	header     Header

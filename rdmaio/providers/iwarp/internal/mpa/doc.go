@@ -17,8 +17,9 @@
 //
 // # Choices
 //
-//   - Revisions 1 and 2 are spoken. Revision 0 is that of the RDMA Consortium, whose
-//     other layers have other version numbers; it is refused, and so is 3 or more.
+//   - Revisions 1 and 2 are spoken. Revision 0 belongs to the protocols of the RDMA
+//     Consortium, whose other layers have other version numbers. It is refused, and so is
+//     3 or more.
 //   - Markers are never asked for, and a peer that asks for them is refused. RFC 5044
 //     §4.3 requires senders to be able to insert them, but no user of this format that
 //     is in use asks: Linux refuses such peers as well.

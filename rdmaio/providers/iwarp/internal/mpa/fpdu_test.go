@@ -106,7 +106,8 @@ func TestFPDURefused(t *testing.T) {
 			wire[bit/8] ^= 1 << (bit % 8)
 		}
 		wire[len(wire)-1] ^= 1
-		if _, _, err := OpenFPDU(wire, false); err != nil { // RFC 5044 §4.1: the field may have any value
+		// RFC 5044 §4.1: the field may have any value.
+		if _, _, err := OpenFPDU(wire, false); err != nil {
 			t.Errorf("%d bytes without CRCs: %v", n, err)
 		}
 	}

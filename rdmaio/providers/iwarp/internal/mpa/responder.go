@@ -3,9 +3,11 @@ package mpa
 // Responder is the negotiation of the side that waits for the request. The zero value is
 // ready to use:
 //
-//	AwaitingRequest ── Receive ──┬──> Deciding ──┬── Accept ──> AwaitingFirst ── First ──> Operating
-//	                             │               └── Reject ──> RejectedState       │
-//	                             ├──> MustReject ─── Reject ──> RejectedState       └───> Failed
+//	AwaitingRequest ── Receive ──┬──> Deciding ──┬── Accept ──> AwaitingFirst
+//	                             │               └── Reject ──> RejectedState
+//	                             ├──> MustReject ─── Reject ──> RejectedState
+//	                             └──> Failed
+//	AwaitingFirst ──── First ────┬──> Operating
 //	                             └──> Failed
 type Responder struct {
 	receiving bool // false: AwaitingRequest
