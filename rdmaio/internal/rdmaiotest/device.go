@@ -89,6 +89,8 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 	return verbs.BindingOf(q.QueuePair)
 }
 
+func (q *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(q.QueuePair) }
+
 func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return verbs.Disconnect(q.QueuePair, reason)
 }

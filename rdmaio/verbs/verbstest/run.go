@@ -132,6 +132,7 @@ func Run(t *testing.T, open func(t *testing.T) Fabric) {
 		{"connect/listener close while dialing", testCloseWhileDialing},
 		{"connect/read depth", testReadDepth},
 		{"connect/channel binding", testChannelBinding},
+		{"connect/TLS state", testTLSState},
 		{"disconnect/flush", testFlush},
 		{"disconnect/flush behind a Read", testFlushBehind},
 		{"disconnect/with a reason", testDisconnectReasons},

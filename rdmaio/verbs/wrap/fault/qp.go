@@ -247,6 +247,10 @@ func (q *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 	return verbs.BindingOf(q.QueuePair)
 }
 
+// TLSState implements verbs.TLSStater. It returns verbs.ErrNotSupported if the wrapped queue pair
+// does not.
+func (q *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(q.QueuePair) }
+
 func (q *queuePair) Close() error {
 	q.disconnecting.Wait()
 	err := q.QueuePair.Close()

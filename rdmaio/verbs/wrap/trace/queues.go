@@ -135,6 +135,10 @@ func (qp *queuePair) ChannelBinding() (verbs.ChannelBinding, error) {
 	return verbs.BindingOf(qp.QueuePair)
 }
 
+// TLSState implements verbs.TLSStater. It returns verbs.ErrNotSupported if the wrapped queue pair
+// does not.
+func (qp *queuePair) TLSState() (verbs.TLSState, error) { return verbs.TLSStateOf(qp.QueuePair) }
+
 func (qp *queuePair) Close() error {
 	qp.dev.emit(Event{Kind: CloseQP, QP: qp.Num()})
 	qp.dev.streams.Delete(qp.Num())
