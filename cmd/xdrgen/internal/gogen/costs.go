@@ -1,6 +1,9 @@
 package gogen
 
-import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
 
 // Costs tells what values of a unit take in Go, by the numbers that the
 // generated code is written from.
@@ -9,7 +12,7 @@ type Costs struct{ g *gen }
 // NewCosts returns the costs of a unit without errors; nil where it has data
 // that no Go value can hold.
 func NewCosts(u *ir.Unit) *Costs {
-	if len(tooLarge(u)) > 0 {
+	if len(plan.TooLarge(u)) > 0 {
 		return nil
 	}
 	g := newGen(u, &ir.Bind{}, Options{})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // The packages that generated code links against: what its users see, and what only it calls.
@@ -81,7 +82,7 @@ func (g *gen) begin() []diag.Diagnostic {
 		g.findMany(imp.Decls)
 		g.findSites(imp.Decls, imp.Bind, imp)
 	}
-	diags := append(g.names.add(g.unit.Decls, g.bind, true), tooLarge(g.unit)...)
+	diags := append(g.names.add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
 	return append(diags, codeTypes(g.bind)...)
 }
 

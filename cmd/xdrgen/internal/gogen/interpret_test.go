@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,13 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
+)
+
+// Flags for longer runs: go test -run 'Random|Tirpc' -wild 40 -wild-first 100.
+var (
+	wildCount = flag.Int("wild", 3, "how many wild interfaces a test makes")
+	wildFirst = flag.Uint64("wild-first", 0, "the seed of the first")
 )
 
 // interpretCase is an input for a type and what the interpreter makes of it;
@@ -39,7 +47,7 @@ func TestInterpreterRandom(t *testing.T) {
 	}
 	for i := range *wildCount {
 		seed := *wildFirst + uint64(i)
-		schemas[fmt.Sprintf("w%02d", seed)] = schema{x: wildSchema(seed, false)}
+		schemas[fmt.Sprintf("w%02d", seed)] = schema{x: wild.Schema(seed, false)}
 	}
 	recursion, err := os.ReadFile(okDir + "/recursion.x")
 	if err != nil {

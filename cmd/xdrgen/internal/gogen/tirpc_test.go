@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
@@ -49,7 +50,7 @@ func TestTirpcRandom(t *testing.T) {
 	for i := range *wildCount {
 		seed := *wildFirst + uint64(i)
 		file := filepath.Join(dir, fmt.Sprintf("wild%d.x", seed))
-		if err := os.WriteFile(file, []byte(wildSchema(seed, true)), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(wild.Schema(seed, true)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)

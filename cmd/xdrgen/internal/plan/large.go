@@ -1,17 +1,17 @@
-package gogen
+package plan
 
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// largest is the size up to which a type of fixed size becomes a Go array: what
-// lies in a value whether it is used or not. Go itself allows 2 GiB on 32 bits.
+// largest is the largest size of a Go array in a value, which is there whether it is used or not.
+// Go itself allows 2 GiB on 32 bits.
 const largest = 1 << 30
 
-// tooLarge finds arrays and opaque data of fixed size that no Go value should
-// hold, and typedefs that lead back to themselves by value.
-func tooLarge(u *ir.Unit) []diag.Diagnostic {
+// TooLarge finds arrays and opaque data of fixed size that no Go value should hold, and typedefs
+// that lead back to themselves by value.
+func TooLarge(u *ir.Unit) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	var look func(t *ir.Type)
 	look = func(t *ir.Type) {

@@ -1,41 +1,32 @@
-package gogen
+package wild
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 )
 
-// Flags for longer runs: go test -run 'Random|Tirpc' -wild 40 -wild-first 100.
-var (
-	wildCount = flag.Int("wild", 3, "how many wild interfaces a test makes")
-	wildFirst = flag.Uint64("wild-first", 0, "the seed of the first")
-)
-
-// wilder writes an interface of whatever XDR can say, most of it unlikely: bounds of
-// 0 and 2^32-1, chains of typedefs, lists of all shapes, types that contain
-// themselves, unions with any discriminant.
+// wilder writes an interface.
 type wilder struct {
 	*rand.Rand
-	c     bool // rpcgen can say it too
+	c     bool // rpcgen can express it too
 	text  strings.Builder
 	n     int
 	named []wildType
 	enums [][]string // the enumerators of each
 }
 
-// wildType is a type that fields can have, and about how many bytes it takes at least.
+// wildType is a type that fields can have, and its smallest size, about.
 type wildType struct {
 	name string
 	size int
 }
 
-// maxWild is how large a type of fixed size gets, about.
+// maxWild is about the largest size of a type of fixed size.
 const maxWild = 3000
 
-// wildSchema is the text of a seed's interface; c keeps it to what rpcgen can say.
-func wildSchema(seed uint64, c bool) string {
+// Schema returns the interface of a seed, as text. If c is set, rpcgen can express it too.
+func Schema(seed uint64, c bool) string {
 	w := &wilder{Rand: rand.New(rand.NewPCG(seed, 99)), c: c}
 	w.text.WriteString("const NONE = 0;\nconst FEW = 0x3;\nconst ALL = 4294967295;\n")
 	w.enum()
@@ -159,7 +150,7 @@ func (w *wilder) structure() {
 	w.declare(name, size, "struct %s {\n%s};\n", name, body)
 }
 
-// self names the type that is being declared: C wants to know that it is a struct.
+// self names the type that is being declared, for C as a struct.
 func (w *wilder) self(name string) string {
 	if w.c {
 		return "struct " + name

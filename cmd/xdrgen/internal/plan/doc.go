@@ -1,0 +1,31 @@
+// Package plan turns the resolved form of a unit (package ir) into a plan: a step for each type
+// that the unit uses, with the facts that back ends need, each decided once.
+//
+// It is the first of the two stages of the back end. The second is an emitter for each kind of
+// output, such as encoders, decoders, sizes and views. An emitter is a fold over steps:
+//
+//	switch s.Op {
+//	case plan.Word: ...           // one case for each kind of step
+//	case plan.Loop: ... s.Elem    // a step has the steps of its parts
+//	case plan.Struct: ... s.Of.Fields
+//	}
+//
+// A step says how a value is laid out on the wire: a word, fixed or counted opaque data, a loop,
+// an array, optional data, a list, a struct, a union. The step of a named type has the type's
+// plan as Of, which all uses share, so that the plan is no larger than the input. The flags of a
+// step say which emitters write the type out and which call its methods instead (ADR 0005).
+//
+// Emitters join neighbouring steps to a run, which has one length check. InRun reports whether a
+// step can be a part of a run.
+//
+//	plan.go     the plan: types, fields, arms, steps
+//	make.go     steps from types; decide.go the flags of steps
+//	typedef.go  typedefs and the types under them
+//	weight.go   the amount of code that types need; check.go the same for check-only readers
+//	memory.go   the memory of Go values; repeated.go types that a message holds many times
+//	amplify.go  the memory that a message can make a decoder use
+//	reduce.go   items that may be left out of line
+//	lists.go    the lists at which a scan stops
+//	large.go    data that no Go type can hold
+//	string.go   the plan as text, for tests and for debugging
+package plan

@@ -1,0 +1,235 @@
+package plan
+
+import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+
+// Make returns the plan of a unit with its sidecar, which may be nil. TooLarge must have found
+// nothing in the unit. The work is linear in the size of the unit.
+func Make(u *ir.Unit, b *ir.Bind) *Plan {
+	m := &maker{Plan: &Plan{unit: u, of: map[*ir.Decl]*Type{}, sites: map[*ir.Field]*Site{}, excesses: map[excessOf]excess{}}}
+	for _, imp := range u.Imports {
+		m.addSites(imp.Bind, imp)
+	}
+	m.addSites(b, nil)
+
+	var imported [][]*Type
+	for _, imp := range u.Imports {
+		imported = append(imported, m.declare(imp.Decls))
+	}
+	m.Types = m.declare(u.Decls)
+	for len(m.todo) > 0 {
+		t := m.todo[len(m.todo)-1]
+		m.todo = m.todo[:len(m.todo)-1]
+		m.fill(t)
+	}
+
+	for _, types := range imported {
+		markRepeated(types)
+	}
+	markRepeated(m.Types)
+	m.markReducible()
+	m.countUses()
+	m.decide()
+	return m.Plan
+}
+
+// maker makes a plan.
+type maker struct {
+	*Plan
+	todo  []*Type // declared, but not filled
+	all   []*Type
+	steps []*Step
+	slab  []Step // memory for the next steps
+	in    *Type  // the type being filled
+}
+
+// declare returns the types of declarations.
+func (m *maker) declare(decls []*ir.Decl) []*Type {
+	var out []*Type
+	for _, d := range decls {
+		if t := m.typ(d); t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// typ returns the type of declaration d, or nil for a constant or program.
+func (m *maker) typ(d *ir.Decl) *Type {
+	if t := m.of[d]; t != nil {
+		return t
+	}
+	t := &Type{Decl: d, Node: d.List != nil, Recursive: d.Recursive, Open: d.Open, Size: declSize(d)}
+	switch d.Kind {
+	case ir.Enum:
+		t.Op = Enum
+	case ir.Struct:
+		t.Op = Struct
+	case ir.Union:
+		t.Op = Union
+	case ir.Typedef:
+		t.Op = Typedef
+	default:
+		return nil
+	}
+	t.View = HasView(d)
+	m.of[d] = t
+	m.all = append(m.all, t)
+	m.todo = append(m.todo, t)
+	return t
+}
+
+// declSize returns the size of a value of d; of a list node, of an element.
+func declSize(d *ir.Decl) ir.Size {
+	if d.List == nil {
+		return d.Size
+	}
+	var s ir.Size
+	for _, f := range d.List.Elem {
+		s.Min += f.Type.Size.Min
+		s.Max += f.Type.Size.Max
+		s.Unbounded = s.Unbounded || f.Type.Size.Unbounded
+	}
+	return s
+}
+
+// Fields returns the fields that the Go struct of d has: all, but of a list node those of an
+// element.
+func Fields(d *ir.Decl) []*ir.Field {
+	if d.List != nil {
+		return d.List.Elem
+	}
+	return d.Fields
+}
+
+// HasView reports whether d has fields or arms that a view can read.
+func HasView(d *ir.Decl) bool {
+	switch d.Kind {
+	case ir.Struct:
+		return d.List == nil || len(d.List.Elem) > 1
+	case ir.Union:
+		return true
+	}
+	return false
+}
+
+// fill makes the steps of the parts of t.
+func (m *maker) fill(t *Type) {
+	m.in = t
+	d := t.Decl
+	if t.Op == Typedef {
+		t.Body = m.step(d.Type, nil)
+	}
+	for _, f := range Fields(d) {
+		t.Fields = append(t.Fields, m.field(f))
+	}
+	if t.Node {
+		t.elem = m.element(t)
+	}
+	if d.Disc != nil {
+		m.in = nil
+		t.Disc = m.field(d.Disc)
+		m.in = t
+	}
+	for _, a := range d.Arms {
+		arm := &Arm{Arm: a}
+		if a.Field != nil {
+			arm.Field = m.field(a.Field)
+		}
+		arm.Dead = a.Default && len(d.Arms) == 3 && d.Disc.Type.Underlying().Kind == ir.Bool
+		t.Arms = append(t.Arms, arm)
+	}
+}
+
+// element returns the step of the elements of lists of t: the one field, or all of them.
+func (m *maker) element(t *Type) *Step {
+	if len(t.Fields) == 1 {
+		return t.Fields[0].Step
+	}
+	s := m.newStep(t.Size)
+	s.Op, s.Of = Struct, t
+	return s
+}
+
+func (m *maker) field(f *ir.Field) *Field { return &Field{f, m.step(f.Type, m.sites[f])} }
+
+// step makes the step of a type. The value is placement site site, if that is not nil.
+func (m *maker) step(t *ir.Type, site *Site) *Step {
+	s := m.newStep(t.Size)
+	switch t.Kind {
+	case ir.Bool:
+		s.Op = Bool
+	case ir.Int:
+		s.Op, s.Number = Word, Signed
+	case ir.Uint:
+		s.Op, s.Number = Word, Unsigned
+	case ir.Hyper:
+		s.Op, s.Number = Hyper, Signed
+	case ir.Uhyper:
+		s.Op, s.Number = Hyper, Unsigned
+	case ir.Float:
+		s.Op, s.Number = Word, Float
+	case ir.Double:
+		s.Op, s.Number = Hyper, Float
+	case ir.Quad:
+		s.Op, s.Len = Bytes, 16
+	case ir.FixedOpaque:
+		s.Op, s.Len = Bytes, int(t.Len)
+	case ir.Opaque, ir.String:
+		s.Op, s.Text, s.Bounded, s.Max, s.Site = Opaque, t.Kind == ir.String, t.Bounded, t.Max, site
+	case ir.FixedArray:
+		s.Op, s.Len, s.Elem = Loop, int(t.Len), m.step(t.Elem, nil)
+	case ir.Array:
+		s.Op, s.Bounded, s.Max, s.Site, s.Elem = Array, t.Bounded, t.Max, site, m.step(t.Elem, nil)
+	case ir.Optional:
+		s.Op, s.Elem = Optional, m.step(t.Elem, site)
+	case ir.ListOf, ir.ListHead:
+		s.Op, s.Head = List, t.Kind == ir.ListHead
+		m.uses(s, t.Ref)
+	case ir.Ref:
+		m.uses(s, t.Ref)
+		s.Op = s.Of.Op
+		if s.Op == Typedef && site != nil {
+			s.Elem = m.sited(t.Underlying(), site)
+		}
+	}
+	return s
+}
+
+// sited makes the step of type t under the typedef of a field that is a placement site. The typedef
+// itself has another step for it, which counts as its use of the types in t.
+func (m *maker) sited(t *ir.Type, site *Site) *Step {
+	in := m.in
+	m.in = nil
+	defer func() { m.in = in }()
+	return m.step(t, site)
+}
+
+// uses makes d the named type of step s.
+func (m *maker) uses(s *Step, d *ir.Decl) {
+	s.Of = m.typ(d)
+	if m.in != nil {
+		s.Of.users = append(s.Of.users, m.in)
+	}
+}
+
+func (m *maker) newStep(size ir.Size) *Step {
+	if len(m.slab) == 0 {
+		m.slab = make([]Step, 64)
+	}
+	s := &m.slab[0]
+	m.slab = m.slab[1:]
+	s.Size = size
+	m.steps = append(m.steps, s)
+	return s
+}
+
+// countUses counts in how many places of the unit each type is used.
+func (m *maker) countUses() {
+	for _, t := range m.all {
+		for _, user := range t.users {
+			if user.Decl.Import == nil {
+				t.uses++
+			}
+		}
+	}
+}

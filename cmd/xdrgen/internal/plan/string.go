@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// String returns the plan as text: for each type a line, and a line for each of its parts.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for _, t := range p.Types {
+		b.WriteString(t.String())
+	}
+	return b.String()
+}
+
+var opWords = [...]string{
+	Word: "word", Hyper: "hyper", Bool: "bool", Enum: "enum", Bytes: "bytes", Opaque: "opaque", Loop: "loop",
+	Array: "array", Optional: "optional", List: "list", Struct: "struct", Union: "union", Typedef: "typedef",
+}
+
+// String returns the word for the kind.
+func (o Op) String() string {
+	if o < Word || int(o) >= len(opWords) {
+		return "op " + strconv.Itoa(int(o))
+	}
+	return opWords[o]
+}
+
+// String returns the plan of the type: a line with its kind, size and flags, then a line for each
+// field or arm. The word run marks the parts that join the run around them.
+func (t *Type) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v %s: %s", t.Op, t.Decl.Name, sizeText(t.Size))
+	for _, note := range []struct {
+		has  bool
+		text string
+	}{
+		{t.Inline, "inline"},
+		{t.Recursive, "recursive"},
+		{t.Node, "list node"},
+		{t.Repeated, "repeated"},
+		{t.Reducible, "reducible"},
+		{t.Transparent, "transparent"},
+		{t.Alias, "alias"},
+	} {
+		if note.has {
+			b.WriteString(", " + note.text)
+		}
+	}
+	b.WriteByte('\n')
+	line := func(label string, s *Step) {
+		run := ""
+		if s != nil && s.InRun {
+			run = "run"
+		}
+		fmt.Fprintf(&b, "%4s %s: %v\n", run, label, s)
+	}
+	if t.Body != nil {
+		line("is", t.Body)
+	}
+	for _, f := range t.Fields {
+		line(f.Name, f.Step)
+	}
+	if t.Disc != nil {
+		line("switch "+t.Disc.Name, t.Disc.Step)
+	}
+	for _, a := range t.Arms {
+		switch label := a.label(); {
+		case a.Field == nil:
+			line(label, nil)
+		case a.Pointer:
+			line(label+" "+a.Field.Name+", by pointer", a.Field.Step)
+		default:
+			line(label+" "+a.Field.Name, a.Field.Step)
+		}
+	}
+	return b.String()
+}
+
+// label is the text of the labels of an arm.
+func (a *Arm) label() string {
+	var out []string
+	for _, l := range a.Labels {
+		out = append(out, "case "+l.Value.Decimal())
+	}
+	if a.Default {
+		out = append(out, "default")
+	}
+	return strings.Join(out, ", ")
+}
+
+func sizeText(s ir.Size) string {
+	switch {
+	case s.Unbounded:
+		return fmt.Sprintf("%d bytes and more", s.Min)
+	case s.Min == s.Max:
+		return fmt.Sprintf("%d bytes", s.Min)
+	}
+	return fmt.Sprintf("%d to %d bytes", s.Min, s.Max)
+}
+
+// String returns the step as a line of text. A named type ends it; its own plan has the rest.
+func (s *Step) String() string {
+	if s == nil {
+		return "void"
+	}
+	site := ""
+	if s.Site != nil {
+		site = ", placement site"
+	}
+	switch s.Op {
+	case Word, Hyper:
+		return [...]string{Unsigned: "", Signed: "signed ", Float: "float "}[s.Number] + s.Op.String()
+	case Bytes:
+		return fmt.Sprintf("bytes[%d]", s.Len)
+	case Opaque:
+		word := s.Op.String()
+		if s.Text {
+			word = "string"
+		}
+		return word + s.bound() + site
+	case Loop:
+		return fmt.Sprintf("%d times %v", s.Len, s.Elem)
+	case Array:
+		return "array" + s.bound() + site + " of " + s.Elem.String()
+	case Optional:
+		if s.Pointer {
+			return "optional, by pointer, " + s.Elem.String()
+		}
+		return "optional " + s.Elem.String()
+	case List:
+		if s.Head {
+			return "list, not empty, of " + s.Elem.String()
+		}
+		return "list of " + s.Elem.String()
+	case Enum, Struct, Union, Typedef:
+		return s.named()
+	}
+	return s.Op.String()
+}
+
+// named is String of a step with a named type. It says which emitters call its methods.
+func (s *Step) named() string {
+	var by []string
+	for _, c := range []struct {
+		call bool
+		name string
+	}{{s.Call, "codec"}, {s.CheckCall, "check"}, {s.PassCall, "scan"}, {s.SkipCall, "view"}} {
+		if c.call {
+			by = append(by, c.name)
+		}
+	}
+	out := s.Op.String() + " " + s.Of.Decl.Name
+	if s.Op == Typedef && s.Elem != s.Of.Body {
+		out += " for " + s.Elem.String()
+	}
+	if len(by) > 0 {
+		out += " (call: " + strings.Join(by, ", ") + ")"
+	}
+	return out
+}
+
+func (s *Step) bound() string {
+	if !s.Bounded {
+		return "<>"
+	}
+	return "<" + strconv.FormatUint(s.Max, 10) + ">"
+}
