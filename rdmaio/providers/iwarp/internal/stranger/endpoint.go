@@ -27,6 +27,10 @@ type Config struct {
 	// Reply returns the Reply to a Request. If nil, Answer of Startup does.
 	Reply func(request Startup) Startup
 
+	// Regions and Buffers are there before anything is received: see Expose and Post.
+	Regions map[uint32]Region
+	Buffers []int
+
 	// Chop returns the length of the next write to the stream, of n bytes that are due. If nil,
 	// each FPDU is one write.
 	Chop func(n int) int
@@ -128,6 +132,10 @@ func Attach(conn net.Conn, cfg Config, initiator bool, peer Startup) *Endpoint {
 		wake: make(chan struct{}, 1),
 	}
 	p.writable = sync.NewCond(&p.mu)
+	for stag, r := range cfg.Regions {
+		p.Expose(stag, r)
+	}
+	p.Post(cfg.Buffers...)
 	p.group.Go(p.reader)
 	p.group.Go(p.writer)
 	return p
