@@ -67,7 +67,7 @@ func (v *Vector) Play(side Side, initiator bool, conn, theirs net.Conn) error {
 			return fmt.Errorf("%s.txt:%d: %w", v.Name, s.Line, err)
 		}
 	}
-	return nil
+	return p.ready()
 }
 
 func (p *player) step(s Step, theirs net.Conn) error {
