@@ -41,6 +41,7 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 	@set -e; for name in dirplus nfs4 envelope; do $(xdrgen) gen -o bench/codec/$$name -package $$name bench/codec/$$name.x; done
 	@$(xdrgen) gen -o bench/transport/echo -package echo bench/transport/echo.x
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
+	@$(xdrgen) gen -o test/linuxpeer/internal/nfs/nfs41 -package nfs41 test/linuxpeer/internal/nfs/nfs41/nfs41.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 	@$(GO) run ./tools/speccheck
 
@@ -74,7 +75,7 @@ check-generated: ## regenerate all code in a copy of the tree, and compare
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
 	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
 	GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen runtime bench/codec bench/transport/echo examples cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen runtime bench/codec bench/transport/echo examples test cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + regenerated): run make generate, and remove files that exist only here'; exit 1; fi; \
 	echo 'generated files are current'
 
