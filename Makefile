@@ -19,7 +19,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-continue test-arch test-systems test-peers sim mutants fuzz lint clean corpus
+.PHONY: help generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-continue test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -131,6 +131,9 @@ test-systems: ## build and vet everything for other systems, whose programs this
 
 test-peers: ## compare codecs with those of another Go compiler, over the corpus (minutes)
 	cd bench && $(GO) test -count 1 -v ./differ
+
+interop: ## run the cases against a Linux kernel under QEMU, with its siw and NFS/RDMA (KERNEL=backports: another one)
+	$(GO) run ./test/linuxpeer $(if $(KERNEL),-kernel $(KERNEL)) $(INTEROPFLAGS)
 
 sim: ## simulate SEEDS=n connections with faults, the engines stepped by a seed
 	$(GO) test ./rdmaio/internal/sim -run 'TestSeeds' -v -timeout 0 -args -seeds $(or $(SEEDS),1000)

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
+)
+
+// harness is one run.
+type harness struct {
+	settings
+	stdout, stderr io.Writer
+	start          time.Time
+	dir            string // of this run: logs and captures
+	image          *image.Image
+	guest          *guest.Guest
+}
+
+// progress reports a step of long work.
+func (h *harness) progress(format string, args ...any) {
+	fmt.Fprintf(h.stderr, "linuxpeer: %5.1f s  %s\n", time.Since(h.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// main reports whether no case failed.
+func (h *harness) main(ctx context.Context) (ok bool, err error) {
+	list := selected(h.run)
+	if h.list {
+		for _, c := range list {
+			fmt.Fprintln(h.stdout, c.Name)
+		}
+		return true, nil
+	}
+	if len(list) == 0 {
+		return false, fmt.Errorf("no case matches %q: -list lists them", h.run)
+	}
+	if why := unable(); why != "" {
+		if h.required {
+			return false, errors.New(why)
+		}
+		fmt.Fprintln(h.stdout, "SKIP  linuxpeer:", why)
+		return true, nil
+	}
+	recipe, err := image.NewRecipe(h.kernel)
+	if err != nil {
+		return false, err
+	}
+	h.image, err = image.Build(ctx, image.Options{
+		Cache: h.cache, Recipe: recipe, Mirror: h.mirror, Rebuild: h.rebuild,
+		Progress: func(m string) { h.progress("%s", m) },
+	})
+	if err != nil {
+		return false, fmt.Errorf("build the guest: %w", err)
+	}
+	// A short path: the name of a Unix socket in it has at most 107 bytes.
+	if h.dir, err = os.MkdirTemp("", "linuxpeer-"); err != nil {
+		return false, err
+	}
+	defer func() {
+		if ok && err == nil && !h.keep {
+			err = os.RemoveAll(h.dir)
+			return
+		}
+		fmt.Fprintf(h.stderr, "linuxpeer: logs and captures are in %s\n", h.dir)
+	}()
+	if err := h.boot(ctx); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, h.guest.Close()) }()
+	if h.shell {
+		return true, h.runShell(ctx)
+	}
+	return h.cases(ctx, list)
+}
+
+// unable says why this machine cannot run guests, and how it could.
+func unable() string {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "guests run on Linux on amd64 only, this is " + runtime.GOOS + " on " + runtime.GOARCH
+	}
+	missing := image.Missing()
+	if _, err := exec.LookPath(guest.QEMU); err != nil {
+		missing = append(missing, "qemu-system-x86")
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	slices.Sort(missing)
+	return "programs are not installed: apt-get install --no-install-recommends " + strings.Join(slices.Compact(missing), " ")
+}
+
+// boot builds the agent and starts the guest.
+func (h *harness) boot(ctx context.Context) error {
+	agent := filepath.Join(h.dir, "agent")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", agent, "github.com/rpcrdma/rpcrdma/test/linuxpeer/agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the agent (run in the module's folder): %w\n%s", err, out)
+	}
+	initrd := filepath.Join(h.dir, "initrd")
+	if err := h.image.Append(initrd, agent); err != nil {
+		return err
+	}
+	h.progress("starting Linux %s", h.image.Release)
+	var err error
+	h.guest, err = guest.Start(ctx, guest.Config{Kernel: h.image.Kernel, Initrd: initrd, Dir: h.dir})
+	if err != nil {
+		return err
+	}
+	h.progress("the guest is ready")
+	return errors.Join(os.Remove(initrd), os.Remove(agent)) // QEMU has read it
+}
+
+// cases runs the cases and prints a line for each. It reports whether none failed.
+func (h *harness) cases(ctx context.Context, list []cases.Case) (bool, error) {
+	env := &cases.Env{Guest: h.guest, Kernel: h.image.Release, Dir: h.dir, Keep: h.keep}
+	count := map[cases.Status]int{}
+	var results []cases.Result
+	// The boot's own log comes first, as a result of its own.
+	for _, p := range guest.JudgeLog(h.guest.Console.Since(0)) {
+		count[cases.Fail]++
+		fmt.Fprintf(h.stdout, "FAIL  boot: %s\n", p)
+	}
+	for _, c := range list {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		res := env.Do(ctx, c)
+		results = append(results, res)
+		count[res.Status]++
+		fmt.Fprintf(h.stdout, "%s  %-28s %6.2f s  %s\n", res.Status, res.Name, res.Time.Seconds(), res.Text)
+		if res.Status == cases.Fail || h.verbose {
+			for _, line := range res.Log {
+				fmt.Fprintln(h.stdout, "      "+strings.ReplaceAll(line, "\n", "\n      "))
+			}
+		}
+	}
+	select {
+	case <-h.guest.Exited():
+		return false, errors.New("the guest ended before the run did")
+	default:
+	}
+	problems := guest.JudgeLog(h.guest.Console.Since(0))
+	ok := count[cases.Fail] == 0 && len(problems) == 0
+	verdict := "passed"
+	if !ok {
+		verdict = "FAILED"
+	}
+	fmt.Fprintf(h.stdout, "linuxpeer: %s: Linux %s: %d passed, %d failed, %d skipped, %d problems in the kernel log, %.0f s\n",
+		verdict, h.image.Release, count[cases.Pass], count[cases.Fail], count[cases.Skip], len(problems), time.Since(h.start).Seconds())
+	return ok, nil
+}

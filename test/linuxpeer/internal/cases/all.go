@@ -1,0 +1,12 @@
+package cases
+
+import "slices"
+
+// All returns all cases, in the order in which they run.
+func All() []Case {
+	return slices.Concat(
+		bootCases(),
+		networkCases(),
+		mpaCases(),
+	)
+}

@@ -1,0 +1,178 @@
+package cases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+)
+
+// Case is a case.
+type Case struct {
+	Name string // Name is the family, a slash, and the rest; unique.
+	// Timeout limits the time of Run and its clean-up. If zero, the default is 30 s.
+	Timeout time.Duration
+	Run     func(t *T) // Run is the case.
+}
+
+const defaultTimeout = 30 * time.Second
+
+// Status is the result of a case.
+type Status string
+
+// The results.
+const (
+	Pass Status = "PASS"
+	Fail Status = "FAIL"
+	Skip Status = "SKIP"
+)
+
+// Finding is a row of docs/interop.md: a property of Linux that a case has seen.
+type Finding struct {
+	What     string // What names the property, or the bytes that were sent.
+	Rule     string // Rule is the document and section, such as "RFC 5044 §7.1.2".
+	Expected string // Expected is the behaviour that Rule requires.
+	Saw      string // Saw is the behaviour of Linux.
+	// Deviation says that the two differ: Linux departs from Rule, or its choice needs care.
+	Deviation bool
+}
+
+// Result is the outcome of a case.
+type Result struct {
+	Name     string
+	Status   Status
+	Time     time.Duration
+	Text     string    // Text is one line: the observation, or the reason for a failure or skip.
+	Log      []string  // Log has the lines that the case logged, with its failures.
+	Findings []Finding // Findings are the rows for docs/interop.md.
+}
+
+// Env is the environment of cases.
+type Env struct {
+	Guest  *guest.Guest
+	Kernel string // Kernel is the release of the guest's kernel, such as "6.1.0-56-amd64".
+	Dir    string // Dir is the folder in which each case has a folder for its files.
+	Keep   bool   // Keep keeps the files of cases that passed.
+}
+
+// Do runs a case and returns its result. The files of a case that failed stay in its folder: the
+// capture of its packets, its log, and the kernel's.
+func (e *Env) Do(ctx context.Context, c Case) Result {
+	start := time.Now()
+	limit := c.Timeout
+	if limit == 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("time limit of %v", limit))
+	defer cancel()
+	t := &T{env: e, ctx: ctx, dir: filepath.Join(e.Dir, strings.ReplaceAll(c.Name, "/", "-"))}
+	res := Result{Name: c.Name}
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		res.Status, res.Text = Fail, err.Error()
+		return res
+	}
+	mark := e.Guest.Console.Mark()
+	stop, err := e.Guest.Capture(filepath.Join(t.dir, "capture.pcap"))
+	if err != nil {
+		res.Status, res.Text = Fail, err.Error()
+		return res
+	}
+	t.run(c)
+	if err := stop(); err != nil {
+		t.fail(err.Error())
+	}
+	lines := e.Guest.Console.Since(mark)
+	for _, p := range guest.JudgeLog(lines) {
+		t.fail(p.String())
+	}
+	res.Time = time.Since(start)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	res.Log, res.Findings, res.Text, res.Status = t.log, t.findings, t.text, Pass
+	switch {
+	case len(t.failed) > 0:
+		res.Status, res.Text = Fail, firstLine(t.failed[0])
+	case t.skipped != "":
+		res.Status, res.Text, res.Findings = Skip, t.skipped, nil
+	}
+	if err := e.files(t, res.Status, lines); err != nil {
+		res.Status, res.Text = Fail, err.Error()
+	}
+	return res
+}
+
+// files writes the logs of a case, or removes its folder.
+func (e *Env) files(t *T, status Status, console []string) error {
+	if status != Fail && !e.Keep {
+		return os.RemoveAll(t.dir)
+	}
+	for name, lines := range map[string][]string{"log": t.log, "kernel.log": console} {
+		if err := os.WriteFile(filepath.Join(t.dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs the case and its clean-up. A case that does not end with its context is abandoned.
+func (t *T) run(c Case) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer t.cleanup()
+		t.protect(func() { c.Run(t) })
+	}()
+	const grace = 10 * time.Second
+	select {
+	case <-done:
+		if t.ctx.Err() != nil {
+			t.fail(context.Cause(t.ctx).Error())
+		}
+	case <-t.env.Guest.Exited():
+		t.fail("the guest has ended; its console has the reason")
+		wait(done, grace)
+	case <-t.ctx.Done():
+		if !wait(done, grace) {
+			buf := make([]byte, 1<<16)
+			t.fail(fmt.Sprintf("%v; it still runs %v later:\n%s", context.Cause(t.ctx), grace, buf[:runtime.Stack(buf, true)]))
+			return
+		}
+		t.fail(context.Cause(t.ctx).Error())
+	}
+}
+
+func wait(done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// stopped is the value with which a case's methods end its goroutine.
+var errStopped = errors.New("stopped")
+
+// protect calls f, and makes a panic a failure.
+func (t *T) protect(f func()) {
+	defer func() {
+		switch v := recover(); v {
+		case nil, errStopped:
+		default:
+			t.fail(fmt.Sprintf("panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
+	f()
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

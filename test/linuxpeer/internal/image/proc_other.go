@@ -1,0 +1,15 @@
+//go:build !unix
+
+package image
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+)
+
+func ownGroup(*exec.Cmd) {}
+
+func lock(context.Context, string, func()) (func(), error) {
+	return nil, errors.New("guest images are built on Linux only")
+}

@@ -1,0 +1,114 @@
+package image
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Recipe is everything that decides the contents of an image, besides the versions that Debian has
+// at the time of the build.
+type Recipe struct {
+	Suite    string   // Suite is the release of Debian, by its code name.
+	Meta     string   // Meta is the package that depends on the newest kernel of its series.
+	Packages []string // Packages are unpacked, with all their dependencies.
+	// Files are patterns of files for the guest, from the root of the unpacked packages.
+	Files []string
+	// Modules are loaded when the guest starts, in this order, each after its dependencies.
+	Modules []string
+	Applets []string // Applets are the commands of busybox.
+	Layout  int      // Layout is the version of the code that makes the image.
+	Script  string   // Script is run by the guest when it starts.
+}
+
+// layout is part of the key of each image. Raise it when a change of this package changes the
+// contents of images and the recipe does not show it.
+const layout = 1
+
+// Kernels returns the names that [NewRecipe] accepts, the default first.
+func Kernels() []string { return []string{"stock", "backports"} }
+
+// NewRecipe returns the recipe for a kernel of Debian 12: "stock" is the kernel of the release,
+// 6.1. "backports" is the newest kernel that Debian builds for it, 6.12: it came to the release
+// from bookworm-backports, and the security archive now has its updates.
+func NewRecipe(kernel string) (Recipe, error) {
+	metas := map[string]string{"stock": "linux-image-amd64", "backports": "linux-image-6.12-amd64"}
+	meta, ok := metas[kernel]
+	if !ok {
+		return Recipe{}, fmt.Errorf("no kernel %q: choose one of %q", kernel, Kernels())
+	}
+	return Recipe{
+		Suite:    "bookworm",
+		Meta:     meta,
+		Packages: packages(),
+		Files:    files(),
+		Modules:  modules(),
+		Applets:  applets(),
+		Layout:   layout,
+		Script:   startScript,
+	}, nil
+}
+
+// Key returns the name of the image in the cache: recipes that differ have different keys.
+func (r Recipe) Key() string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("image: a recipe of strings has a JSON form: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+func packages() []string {
+	return []string{
+		"busybox-static", "ibverbs-providers", "ibverbs-utils", "iproute2", "netbase", "nfs-common",
+		"nfs-kernel-server", "perftest", "rdma-core", "rdmacm-utils", "rpcbind",
+	}
+}
+
+func files() []string {
+	return []string{
+		"bin/busybox",
+		"bin/ip", "bin/ss", "usr/bin/rdma",
+		"etc/netconfig", "etc/protocols", "etc/rpc", "etc/services",
+		"etc/libibverbs.d/rxe.driver", "etc/libibverbs.d/siw.driver",
+		"usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so",
+		"usr/lib/x86_64-linux-gnu/libibverbs/libsiw-rdmav34.so",
+		"lib/x86_64-linux-gnu/libgcc_s.so.1", // pthread_cancel loads it by name
+		"lib64/ld-linux-x86-64.so.2",
+		"sbin/mount.nfs", "sbin/rpcbind", "sbin/showmount",
+		"usr/sbin/exportfs", "usr/sbin/nfsstat", "usr/sbin/rpc.mountd", "usr/sbin/rpc.nfsd", "usr/sbin/rpcdebug",
+		"usr/bin/ib_read_bw", "usr/bin/ib_read_lat", "usr/bin/ib_send_bw", "usr/bin/ib_send_lat",
+		"usr/bin/ib_write_bw", "usr/bin/ib_write_lat",
+		"usr/bin/ibv_devices", "usr/bin/ibv_devinfo", "usr/bin/ibv_rc_pingpong",
+		"usr/bin/rping", "usr/bin/rstream", "usr/bin/ucmatose",
+	}
+}
+
+// modules returns the modules in the order of loading. Nothing in the guest loads a module later:
+// the modules that the kernel would request, such as the checksums of siw and rxe, come before
+// those that request them.
+func modules() []string {
+	return []string{
+		"virtio_pci", "virtio_net", "virtio_rng", "dummy",
+		"crc32c_generic", "crc32_generic",
+		"ib_uverbs", "rdma_ucm", "siw", "rdma_rxe",
+		"rpcrdma", "nfsd", "nfs", "nfsv3", "nfsv4",
+	}
+}
+
+func applets() []string {
+	names := []string{
+		"awk", "base64", "cat", "chmod", "cmp", "cp", "cut", "date", "dd", "df", "diff", "dmesg", "du", "echo", "env",
+		"false", "find", "free", "grep", "head", "hexdump", "hostname", "init", "insmod", "kill", "killall", "ln", "ls",
+		"lsmod", "md5sum", "mkdir", "mkfifo", "mknod", "mount", "mv", "nc", "netstat", "od", "pgrep",
+		"pidof", "ping", "poweroff", "printf", "ps", "pwd", "readlink", "rm", "rmdir", "rmmod", "sed", "seq",
+		"setsid", "sh", "sha256sum", "sleep", "sort", "stat", "stty", "sync", "sysctl", "tail", "tar", "tee", "telnet",
+		"test", "time", "timeout", "top", "touch", "tr", "true", "truncate", "umount", "uname", "uniq", "uptime", "vi",
+		"wc", "which", "xargs", "yes",
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
+)
+
+// settings are the flags.
+type settings struct {
+	run, kernel, cache, mirror                  string
+	keep, list, verbose, required, shell, write bool
+	rebuild                                     bool
+	timeout                                     time.Duration
+	page                                        string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // so that the second signal kills the process
+	ctx = withParent(ctx)
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "linuxpeer:", err)
+		return 2
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("time limit of %v (-timeout)", s.timeout))
+	if s.shell {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	defer cancel()
+	h := &harness{settings: s, stdout: stdout, stderr: stderr, start: time.Now()}
+	ok, err := h.main(ctx)
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, "linuxpeer:", err)
+		return 1
+	case !ok:
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	f := flag.NewFlagSet("linuxpeer", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&s.run, "run", "", "run the cases whose name matches this regular `expression`")
+	f.StringVar(&s.kernel, "kernel", image.Kernels()[0], "the guest's kernel: "+strings.Join(image.Kernels(), " or "))
+	f.StringVar(&s.cache, "cache", filepath.Join(cache, "rpcrdma-linuxpeer"), "`folder` of guest images and downloaded packages")
+	f.StringVar(&s.mirror, "mirror", "http://mirror.example/debian", "`URL` of Debian's archive; security updates come from URL-security")
+	f.StringVar(&s.page, "page", "docs/interop.md", "`file` that -write writes and other runs compare with")
+	f.BoolVar(&s.keep, "keep", false, "keep logs and captures of all cases, not only of those that failed")
+	f.BoolVar(&s.list, "list", false, "list the cases and run none")
+	f.BoolVar(&s.verbose, "v", false, "show the logs of all cases, not only of those that failed")
+	f.BoolVar(&s.required, "required", os.Getenv(witness.Env) == witness.Required, "fail if a program that is needed is not installed, instead of skipping")
+	f.BoolVar(&s.shell, "shell", false, "start a shell in the guest and run no cases")
+	f.BoolVar(&s.write, "write", false, "write the kernel's part of the page from what the cases saw")
+	f.BoolVar(&s.rebuild, "rebuild", false, "build the guest again, of the packages that Debian has now")
+	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if f.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if _, err := regexp.Compile(s.run); err != nil {
+		return s, fmt.Errorf("-run: %w", err)
+	}
+	if s.write && s.run != "" {
+		return s, errors.New("-write needs all cases: leave out -run")
+	}
+	return s, nil
+}
+
+// withParent returns a context that also ends when the parent process does: go run, make or a
+// shell. A killed go run, for one, leaves its program behind.
+func withParent(ctx context.Context) context.Context {
+	if runtime.GOOS != "linux" {
+		return ctx
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	parent := os.Getppid()
+	go func() {
+		for range time.Tick(time.Second) {
+			if os.Getppid() != parent {
+				cancel(errors.New("the parent process has ended"))
+				return
+			}
+		}
+	}()
+	return ctx
+}
+
+// selected returns the cases that -run selects.
+func selected(pattern string) []cases.Case {
+	re := regexp.MustCompile(pattern)
+	var list []cases.Case
+	for _, c := range cases.All() {
+		if re.MatchString(c.Name) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
