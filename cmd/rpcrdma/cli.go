@@ -46,10 +46,12 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// commandLine has the commands. Each sets its default of -provider.
 type commandLine struct {
-	Ping       pingCmd       `cmd:""`
-	Perf       perfCmd       `cmd:""`
-	Serve      serveCmd      `cmd:""`
+	Ping       pingCmd       `cmd:"" set:"provider=rdmatcp"`
+	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=rdmatcp"`
+	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
+	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
 	Completion completionCmd `cmd:""`
 	Version    struct{}      `cmd:""`
 }
@@ -86,10 +88,12 @@ func execute(ctx context.Context, args []string, env environment) int {
 	if err != nil {
 		return usage(env, args[0], cli.Complaint(parser.Model, args[0], err))
 	}
-	env.json = line.Ping.JSON || line.Perf.JSON || line.Serve.JSON
+	env.json = line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "ping":
 		err = line.Ping.run(ctx, env)
+	case "nfsping":
+		err = line.NFSPing.run(ctx, env)
 	case "perf":
 		err = line.Perf.run(ctx, env)
 	case "serve":

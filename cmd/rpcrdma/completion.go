@@ -43,7 +43,7 @@ func completionCommands(app *kong.Application) []completion.Command {
 		switch c.Name {
 		case "completion":
 			c.Args = completion.Shells
-		case "ping", "perf":
+		case "ping", "nfsping", "perf":
 			c.Operands = completion.Hosts
 		}
 	}

@@ -23,9 +23,9 @@ import (
 // defaultPort is the port of NFS over RDMA (R316).
 var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
-// deviceFlags are the flags that ping, perf and serve share.
+// deviceFlags are the flags that ping, nfsping, perf and serve share.
 type deviceFlags struct {
-	Provider string   `default:"rdmatcp" enum:"rdmatcp,mem"`
+	Provider string   `default:"${provider}" enum:"rdmatcp,mem"`
 	Versions versions `default:"1"`
 	Inline   size     `default:"4096"`
 	Credits  int      `default:"32"`

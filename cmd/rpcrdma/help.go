@@ -9,6 +9,8 @@ func help(topic string) (text string, ok bool) {
 		return helpMain, true
 	case "ping":
 		return helpPing + helpDevice + helpExit, true
+	case "nfsping":
+		return helpNFSPing + helpDevice + helpExit, true
 	case "perf":
 		return helpPerf + helpDevice + helpExit, true
 	case "serve":
@@ -33,12 +35,15 @@ const helpMain = `rpcrdma tests and measures RPC over RDMA, version 1 (RFC 8166)
 Examples:
   rpcrdma serve                  start a test server on port 20049
   rpcrdma ping localhost         check that it answers, and print the version and the sizes
+  rpcrdma nfsping storage.example.net
+                                 check that an NFS server answers, and which versions it has
   rpcrdma perf localhost         measure the latency of small calls
   rpcrdma perf -size 1m -depth 8 localhost
                                  measure throughput
 
 Commands:
   ping        connect to a server and repeat a null call
+  nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
   serve       run a server for ping and perf
   completion  print a completion script for a shell
@@ -67,6 +72,33 @@ Flags:
   -prog N        program number; default 100003, NFS
   -vers N        program version; default 3
   -v             print all terms that were negotiated
+  -q             print the summary only
+  -json          print JSON lines: rpcrdma help json
+`
+
+const helpNFSPing = `Connect to an NFS server and repeat a null call of each version, as a check before a mount.
+
+Usage: rpcrdma nfsping [flags] HOST[:PORT]
+
+Examples:
+  rpcrdma nfsping -c 3 storage.example.net
+  rpcrdma nfsping -vers 3 -i 100ms storage.example.net:20049
+  rpcrdma nfsping -prog 100005 -vers 1,2,3 storage.example.net
+  rpcrdma nfsping -json -c 1 storage.example.net
+
+nfsping works with any server of NFS over RDMA whose transport is that of -provider. It first
+prints the private data that the two ends exchanged (RFC 8797), the inline thresholds, and the
+number of RDMA Reads that each end may have in progress, then the time and the credits of each
+reply. A version that the server does not have (PROG_MISMATCH), or a program (PROG_UNAVAIL), is
+reported once. The exit code is 0 if the server has one of the versions and answered all of its
+calls, and 4 if it has none.
+
+Flags:
+  -c N           stop after N calls of each version; default 0: run until interrupted
+  -i DURATION    interval between rounds of calls; default 1s
+  -W DURATION    time limit for the connection and for each reply; default 5s
+  -prog N        program number; default 100003, NFS
+  -vers LIST     program versions, with commas between them; default 3,4
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json
 `
@@ -132,13 +164,22 @@ Examples:
   rpcrdma completion fish > ~/.config/fish/completions/rpcrdma.fish
 `
 
-const helpJSON = `With -json, ping, perf and serve print JSON objects to standard output, one per line. Each object
+const helpJSON = `With -json, ping, nfsping, perf and serve print JSON objects to standard output, one per line. Each object
 has "v": 1 and a "type". Later versions may add fields, and keep those listed here.
 
   ping   start     address provider program version connect_ns, and the terms. version is the
                    program's
          reply     seq time_ns credits
          end       sent received min_ns mean_ns max_ns mdev_ns p99_ns
+  nfsping
+         start     address provider program versions connect_ns private_data_sent
+                   private_data_received initiator_depth responder_resources, and the terms.
+                   The private data are hex; the last two are the RDMA Reads at a time of this
+                   side and of the server
+         reply     version seq time_ns credits
+         refused   version reason, and with PROG_MISMATCH low high: the versions of the server
+         end       version sent received min_ns mean_ns max_ns mdev_ns p99_ns, for each version
+                   that the server has
   perf   start     address provider size_bytes depth connections direction, and the terms
          interval  from_ns to_ns, and the figures of this interval
          end       took_ns cpu_per_call_ns, and the figures of the whole measurement; with
@@ -146,7 +187,7 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
                    was measured
          figures   calls data_bytes calls_per_s bytes_per_s min_ns mean_ns max_ns p50_ns p90_ns p99_ns
                    p999_ns
-  both   terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments
+  all    terms     rpcrdma_version inline_send_bytes inline_recv_bytes segment_max_bytes max_segments
                    reads read_chunks remote_invalidate. segment_max_bytes and max_segments are 0 in
                    version 1, which has no such limits; reads is the number of RDMA Reads at a time,
                    0 if there is no limit, or less than 0 if there are none
@@ -155,7 +196,7 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
 `
 
 const helpDevice = `
-Flags of ping, perf and serve:
+Flags of ping, nfsping, perf and serve:
   -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: in this process only
   -versions LIST   versions of RPC-over-RDMA, the preferred one first: 1, 2, or 2,1; default 1. The
                    client offers the first, and takes the other if the server refuses it. A server
@@ -174,7 +215,7 @@ Flags of ping, perf and serve:
 
 const helpExit = `
 Exit codes:
-  0    success; for ping: all calls were answered
+  0    success; for ping and nfsping: all calls were answered
   1    failure: no connection, an interrupt before there was a result, or an error of this command
   2    usage error
   4    the peer answered with an error, or has no version in common

@@ -22,7 +22,7 @@ func helpPage() string {
 	b.WriteString("# rpcrdma\n\nMade by `go test ./cmd/rpcrdma -run TestHelpPage -update` from the texts of `rpcrdma help`.\n" +
 		"The module is not published yet: in a clone, `go run ./cmd/rpcrdma` runs it, and\n`go build -o bin/ ./cmd/rpcrdma` builds it.\n\n```\n" +
 		helpMain + "```\n")
-	for _, topic := range []string{"ping", "perf", "serve"} {
+	for _, topic := range []string{"ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", topic, text)
@@ -36,7 +36,7 @@ func helpPage() string {
 // The help names every field of every line that is printed as JSON.
 func TestHelpJSON(t *testing.T) {
 	addr := serving(t)
-	for _, args := range []string{"ping -json -c 1 " + addr, "perf -json -n 10 -i 1ms -histogram " + addr, "ping -json -c 1 localhost:1"} {
+	for _, args := range []string{"ping -json -c 1 " + addr, "nfsping -json -c 1 " + addr, "perf -json -n 10 -i 1ms -histogram " + addr, "ping -json -c 1 localhost:1"} {
 		_, stdout, _ := try(context.Background(), strings.Fields(args)...)
 		for _, o := range objects(t, stdout) {
 			for field := range o {
@@ -52,7 +52,7 @@ func TestHelpJSON(t *testing.T) {
 func TestHelpExamples(t *testing.T) {
 	t.Chdir(t.TempDir()) // one writes a file
 	n := 0
-	for _, topic := range []string{"", "ping", "perf", "serve"} {
+	for _, topic := range []string{"", "ping", "nfsping", "perf", "serve"} {
 		text, _ := help(topic)
 		for line := range strings.Lines(text) {
 			fields := strings.Fields(line)

@@ -43,8 +43,8 @@ func Unchecked(mode nfs3.Mode) nfs3.CreateHow {
 	return nfs3.CreateHow{Mode: nfs3.CreateModeUnchecked, ObjAttributes: nfs3.SetAttr{Mode: nfs3.SetMode{SetIt: true, Mode: mode}}}
 }
 
-// Exclusive is the way of CREATE that may be repeated with the same verifier, and fails otherwise if
-// the file exists (RFC 1813 §3.3.8).
+// Exclusive is the way of CREATE that may be repeated with the same verifier. With another one it
+// fails if the file exists (RFC 1813 §3.3.8).
 func Exclusive(verf nfs3.CreateVerf) nfs3.CreateHow {
 	return nfs3.CreateHow{Mode: nfs3.CreateModeExclusive, Verf: verf}
 }
@@ -75,8 +75,8 @@ func (c *Client) Write(ctx context.Context, file nfs3.Handle, offset uint64, dat
 	return &res.OK, nil
 }
 
-// Commit stores what was written to a file without being stable. The verifier is that of the writes
-// unless the server has lost them since.
+// Commit stores the bytes that were written without being stable. It returns the verifier that the
+// writes had, unless the server has lost them since.
 func (c *Client) Commit(ctx context.Context, file nfs3.Handle) (nfs3.WriteVerf, error) {
 	var res nfs3.CommitRes
 	err := c.call(ctx, nfs3.ProcCommit, &nfs3.CommitArgs{File: file}, &res, &res.Status, nil)

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// programs starts a server of versions of NFS, with the configuration of its connections.
+func programs(t *testing.T, cfg *rdmaio.Config, versions ...uint32) string {
+	t.Helper()
+	dev, err := rdmatcp.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var services []*rpc.Service
+	for _, v := range versions {
+		services = append(services, rpc.NewService(oncrpc.Program{Number: 100003, Version: v}))
+	}
+	s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rpc.NewHandler(nil, services...), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Addr()
+}
+
+// nfsping reports each version, and a version or program that the server does not have as
+// information.
+func TestNFSPing(t *testing.T) {
+	both := programs(t, &rdmaio.Config{InlineSend: 2048, InlineRecv: 8192, Credits: 5}, 3, 4)
+	old := programs(t, nil, 3)
+	none := programs(t, nil)
+	for _, tt := range []struct {
+		name, args, addr string
+		code             int
+		want             []string
+		not              string
+	}{
+		{
+			"both", "-c 2 -i 1ms", both, exitDone,
+			[]string{
+				"over rdmatcp", "private data sent:     f6ab0e1801000303 (sends up to 4096 bytes, receives up to 4096, remote invalidation: no)",
+				"private data received: f6ab0e1801000107 (sends up to 2048 bytes, receives up to 8192, remote invalidation: no)",
+				"inline thresholds: 4096 bytes to the server, 2048 bytes from it", "RDMA Reads at a time: 16 of this side, 16 of the server",
+				"version=3 seq=1 credits=5 ", "version=4 seq=2 credits=5 ", "version 3: 2 calls, 2 replies, rtt", "version 4: 2 calls, 2 replies, rtt",
+			}, "PROG",
+		},
+		{
+			"only version 3", "-c 3 -i 1ms", old, exitDone,
+			[]string{
+				"version=3 seq=3", "version=4 PROG_MISMATCH: the server has versions 3 to 3",
+				"version 3: 3 calls, 3 replies", "version 4: PROG_MISMATCH: the server has versions 3 to 3",
+			}, "seq=2 PROG",
+		},
+		{"neither", "-i 1ms", none, exitPeer, []string{"version 3: PROG_UNAVAIL: the server does not have the program", "version 4: PROG_UNAVAIL"}, "rtt"},
+		{"another program", "-prog 100005 -vers 3 -q -c 1", both, exitPeer, []string{"version 3: PROG_UNAVAIL"}, "NFSPING"},
+		{"version 4 alone", "-vers 4 -c 1", both, exitDone, []string{"version=4 seq=1"}, "version=3"},
+		{"quiet", "-q -c 1", both, exitDone, []string{"version 4: 1 call, 1 reply"}, "reply from"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append([]string{"nfsping", "-provider", "rdmatcp"}, strings.Fields(tt.args)...)
+			code, stdout, stderr := try(context.Background(), append(args, tt.addr)...)
+			if code != tt.code || stderr != "" {
+				t.Errorf("exit %d, %s; expected %d", code, stderr, tt.code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("found\n%s\nexpected it to contain %q", stdout, want)
+				}
+			}
+			if strings.Contains(stdout, tt.not) {
+				t.Errorf("found\n%s\nexpected it not to contain %q", stdout, tt.not)
+			}
+		})
+	}
+	if n := strings.Count(text(t, old), "PROG_MISMATCH: "); n != 2 { // when it is found, and in the summary
+		t.Errorf("the refusal is printed %d times, expected 2", n)
+	}
+}
+
+// text returns the output of three rounds.
+func text(t *testing.T, addr string) string {
+	t.Helper()
+	_, stdout, _ := try(context.Background(), "nfsping", "-provider", "rdmatcp", "-c", "3", "-i", "0", addr)
+	return stdout
+}
+
+// The JSON lines have the private data, the depths, and a line for each reply, refusal and version.
+func TestNFSPingJSON(t *testing.T) {
+	addr := programs(t, nil, 3)
+	code, stdout, _ := try(context.Background(), "nfsping", "-provider", "rdmatcp", "-json", "-c", "2", "-i", "0", addr)
+	all := objects(t, stdout)
+	var types []string
+	for _, o := range all {
+		types = append(types, fmt.Sprint(o["type"], " ", o["version"]))
+	}
+	if got, want := strings.Join(types, ", "), "start <nil>, reply 3, refused 4, reply 3, end 3"; code != exitDone || got != want {
+		t.Fatalf("exit %d, found %s, expected %s", code, got, want)
+	}
+	start, refused := all[0], all[2]
+	if start["private_data_received"] != "f6ab0e1801000303" || start["initiator_depth"] != 16. || start["responder_resources"] != 16. {
+		t.Errorf("found %v", start)
+	}
+	if refused["reason"] != "PROG_MISMATCH" || refused["low"] != 3. || refused["high"] != 3. {
+		t.Errorf("found %v", refused)
+	}
+	if all[4]["sent"] != 2. || all[4]["received"] != 2. {
+		t.Errorf("found %v", all[4])
+	}
+}
+
+// Failures have the exit codes of ping.
+func TestNFSPingFails(t *testing.T) {
+	closed := listener(t, nil)
+	closed.Close()
+	mute := listener(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<16)); <-t.Context().Done() })
+	for _, tt := range []struct {
+		name, args, addr string
+		code             int
+		want             string
+	}{
+		{"refused", "-c 1", closed.Addr().String(), exitFailed, "no listener"},
+		{"mute", "-c 1 -W 100ms", mute.Addr().String(), exitSilent, "no answer in time"},
+		{"silent", "-c 1 -W 100ms", oncrpcServer(t, nil), exitSilent, "version 3: "},
+		{"credential", "-c 1", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewAuthError(xid, oncrpc.AuthStatTooWeak) }), exitPeer, "credential refused"},
+		{"versions", "-vers 3,x", "localhost", exitUsage, `found "3,x", expected numbers with commas`},
+		{"versions twice", "-vers 3,3", "localhost", exitUsage, "each number once"},
+		{"wait", "-W 0s", "localhost", exitUsage, "-W must be positive"},
+		{"credits", "-credits 0", "localhost", exitUsage, "-credits is 0"},
+		{"mem", "-provider mem", "localhost", exitUsage, "within this process only"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append([]string{"nfsping", "-provider", "rdmatcp"}, strings.Fields(tt.args)...)
+			code, stdout, stderr := try(context.Background(), append(args, tt.addr)...)
+			if code != tt.code || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit %d\n%s%s\nexpected %d and %q", code, stdout, stderr, tt.code, tt.want)
+			}
+		})
+	}
+}
+
+// A signal ends nfsping with its summary.
+func TestNFSPingInterrupted(t *testing.T) {
+	addr := programs(t, nil, 3)
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, errs buffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"nfsping", "-provider", "rdmatcp", "-i", "1ms", addr}, environment{stdout: &out, stderr: &errs})
+	}()
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(out.String(), "seq=") < 3 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if code := <-done; code != exitDone || !strings.Contains(out.String(), "nfsping statistics") {
+		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
+	}
+}
+
+// Private data of another form is shown in hex alone.
+func TestPrivateData(t *testing.T) {
+	ours := binary.BigEndian.AppendUint32(nil, 0xf6ab0e18)
+	for _, tt := range []struct {
+		b    []byte
+		want string
+	}{
+		{nil, "none"},
+		{[]byte("hi"), "6869"},
+		{ours, "f6ab0e18"},
+		{append(ours[:4:4], 2, 0, 0, 0), "f6ab0e1802000000"},
+		{append(ours[:4:4], 1, 1, 0, 255), "f6ab0e18010100ff (sends up to 1024 bytes, receives up to 262144, remote invalidation: yes)"},
+	} {
+		if got := privateData(tt.b); got != tt.want {
+			t.Errorf("found %q, expected %q", got, tt.want)
+		}
+	}
+}

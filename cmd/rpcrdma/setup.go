@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// setup has what the two ends told each other when they connected.
+type setup struct {
+	sent []byte // our private data
+	info verbs.ConnInfo
+}
+
+// setupDevice is a device that keeps the setup of its last connection.
+type setupDevice struct {
+	verbs.Device
+	setup setup
+}
+
+// Dial implements verbs.Dialer.
+func (d *setupDevice) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	info, err := d.Device.Dial(ctx, addr, qp, params)
+	if err == nil {
+		d.setup = setup{info: *info}
+		d.setup.info.PrivateData = bytes.Clone(info.PrivateData)
+		if params != nil {
+			d.setup.sent = bytes.Clone(params.PrivateData)
+		}
+	}
+	return info, err
+}
+
+// privateData returns private data in hex, with the meaning of RFC 8797 §4 if they have it at their
+// start.
+func privateData(b []byte) string {
+	const formatID, size = 0xf6ab0e18, 8
+	switch {
+	case len(b) == 0:
+		return "none"
+	case len(b) < size || binary.BigEndian.Uint32(b) != formatID || b[4] != 1:
+		return fmt.Sprintf("%x", b)
+	}
+	return fmt.Sprintf("%x (sends up to %d bytes, receives up to %d, remote invalidation: %s)",
+		b, (int(b[6])+1)<<10, (int(b[7])+1)<<10, yesNo(b[5]&1 != 0))
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
