@@ -86,7 +86,7 @@ Examples:
   rpcrdma nfsping -prog 100005 -vers 1,2,3 storage.example.net
   rpcrdma nfsping -json -c 1 storage.example.net
 
-nfsping works with any server of NFS over RDMA whose transport is that of -provider. It first
+nfsping works with any server of NFS over RDMA that has the transport of -provider. It first
 prints the private data that the two ends exchanged (RFC 8797), the inline thresholds, and the
 number of RDMA Reads that each end may have in progress, then the time and the credits of each
 reply. A version that the server does not have (PROG_MISMATCH), or a program (PROG_UNAVAIL), is

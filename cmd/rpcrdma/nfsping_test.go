@@ -90,7 +90,8 @@ func TestNFSPing(t *testing.T) {
 			}
 		})
 	}
-	if n := strings.Count(text(t, old), "PROG_MISMATCH: "); n != 2 { // when it is found, and in the summary
+	// Once when it is found, and once in the summary.
+	if n := strings.Count(text(t, old), "PROG_MISMATCH: "); n != 2 {
 		t.Errorf("the refusal is printed %d times, expected 2", n)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// setup has what the two ends told each other when they connected.
+// setup has the parameters that the two ends exchanged when they connected.
 type setup struct {
 	sent []byte // our private data
 	info verbs.ConnInfo
