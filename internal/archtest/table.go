@@ -133,6 +133,7 @@ func Table() []Row {
 		{Package: "internal/mutants"},
 		{Package: "internal/pcapng"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
+		{Package: "internal/tshark", Imports: []string{"internal/witness"}},
 		{Package: "internal/witness"},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "internal/witness"}, Outside: testOutside},
 	}

@@ -6,13 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/internal/tshark"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
@@ -137,22 +136,11 @@ func capture(t *testing.T, messages []message) string {
 	return name
 }
 
-// tshark returns the lines that tshark with the dissector prints of a capture, without those of
+// dissect returns the lines that tshark with the dissector prints of a capture, without those of
 // connection setup.
-func tshark(t *testing.T, name string, args ...string) []string {
+func dissect(t *testing.T, name string, args ...string) []string {
 	t.Helper()
-	const script = "rpcrdma2.lua"
-	if _, err := os.Stat(script); err != nil { // go test then knows that this depends on it
-		t.Fatal(err)
-	}
-	cmd := exec.Command(witness.Program(t, "tshark"), append([]string{"-X", "lua_script:" + script, "-r", name}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil || strings.Contains(errs.String()+string(out), "Lua") {
-		t.Fatalf("%v\n%s%s", err, out, errs.String())
-	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	return lines[min(2, len(lines)):]
+	out := tshark.Run(t, tshark.Input{File: name, Scripts: []string{"rpcrdma2.lua"}}, args...)
+	all := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	return all[min(2, len(all)):]
 }

@@ -202,7 +202,8 @@ end
 -- part returns the part of a continued message that a packet has, or nil. Packets are numbered when
 -- they are read for the first time. at is where its payload begins, or nil.
 local function part(tvb, pinfo, xid, type, more, at)
-	local key = tostring(pinfo.number) .. " " .. tostring(tvb:offset())
+	-- rdmatcp.lua says which of the messages of a packet it is. In iWARP each has its own offset.
+	local key = tostring(pinfo.number) .. " " .. (pinfo.private["rdmatcp_segment"] or tostring(tvb:offset()))
 	if pinfo.visited then return parts[key] end
 	local flow = table.concat({ tostring(pinfo.src), pinfo.src_port, tostring(pinfo.dst), pinfo.dst_port }, " ")
 	local whole = open[flow]

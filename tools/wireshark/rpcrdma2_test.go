@@ -1,6 +1,8 @@
-// Package wireshark_test runs the dissector rpcrdma2.lua in tshark over captures of the kind that
-// "rpcrdma ping -pcap" writes. Its messages are encoded by hand from
-// draft-ietf-nfsv4-rpcrdma-version-two-00.
+// Package wireshark_test runs the dissectors of this folder in tshark.
+//
+// rpcrdma2.lua reads captures of the kind that "rpcrdma ping -pcap" writes. Its messages are
+// encoded by hand from draft-ietf-nfsv4-rpcrdma-version-two-00. rdmatcp.lua reads the bytes of the
+// provider over TCP, and the fields that it shows are compared with those of package segment.
 package wireshark_test
 
 import (
@@ -32,7 +34,7 @@ func TestFields(t *testing.T) {
 	}
 	file := capture(t, messages)
 	for _, pass := range []string{"-n", "-2"} { // -2: dissect twice, as Wireshark does
-		lines := tshark(t, file, append(args, pass)...)
+		lines := dissect(t, file, append(args, pass)...)
 		if len(lines) != len(cases) {
 			t.Fatalf("%d lines, expected %d:\n%s", len(lines), len(cases), strings.Join(lines, "\n"))
 		}
@@ -69,7 +71,7 @@ func TestTruncated(t *testing.T) {
 			short = append(short, n < c.header)
 		}
 	}
-	lines := tshark(t, capture(t, messages), "-T", "fields", "-E", "separator=|", "-e", "rpcrdma2.xid", "-e", "rpcrdma2.short")
+	lines := dissect(t, capture(t, messages), "-T", "fields", "-E", "separator=|", "-e", "rpcrdma2.xid", "-e", "rpcrdma2.short")
 	if len(lines) != len(messages) {
 		t.Fatalf("%d lines, expected %d", len(lines), len(messages))
 	}
@@ -85,7 +87,7 @@ func TestTruncated(t *testing.T) {
 func TestOtherVersions(t *testing.T) {
 	one := message{data: unhex(t, "0000002a 00000001 00000020 00000000 00000000 00000000 00000000"+call)}
 	three := message{data: unhex(t, "0000002a 00000003 00200003 00000000 00000000"+none+call)}
-	lines := tshark(t, capture(t, []message{one, three}), "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "rpcordma.xid", "-e", "rpcrdma2.xid")
+	lines := dissect(t, capture(t, []message{one, three}), "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "rpcordma.xid", "-e", "rpcrdma2.xid")
 	if got, want := strings.Join(lines, " "), "NFS|0x0000002a| DDP/RDMA||"; got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}
@@ -96,7 +98,7 @@ func TestSegments(t *testing.T) {
 	const most = 32 << 10 // bytes of a segment in a capture
 	b := append(unhex(t, start+"00000000 00000001"+none+reply), make([]byte, most)...)
 	copy(b[most:], unhex(t, start+"00000005 00000000 00000000"))
-	lines := tshark(t, capture(t, []message{{data: b, fromServer: true}}), "-T", "fields", "-E", "separator=|", "-e", "iwarp_ddp.mo", "-e", "rpcrdma2.type", "-e", "rpc.msgtyp")
+	lines := dissect(t, capture(t, []message{{data: b, fromServer: true}}), "-T", "fields", "-E", "separator=|", "-e", "iwarp_ddp.mo", "-e", "rpcrdma2.type", "-e", "rpc.msgtyp")
 	if got, want := strings.Join(lines, " "), "0|| 32768|0|1"; got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}

@@ -1,0 +1,90 @@
+package tshark
+
+import (
+	"encoding/xml"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// Part holds the fields that one dissector shows of a packet.
+type Part struct {
+	Packet int    // from 1
+	Proto  string // name of the protocol
+	Fields map[string][]string
+}
+
+// One returns the value of a field that the part has once, or "".
+func (p Part) One(name string) string {
+	if v := p.Fields[name]; len(v) == 1 {
+		return v[0]
+	}
+	return ""
+}
+
+// Number returns the value of a field that is a number and that the part has once. It fails the
+// test otherwise.
+func (p Part) Number(tb testing.TB, name string) uint64 {
+	tb.Helper()
+	all := p.Numbers(tb, name)
+	if len(all) != 1 {
+		tb.Fatalf("packet %d: %s is %q, want one number", p.Packet, name, p.Fields[name])
+	}
+	return all[0]
+}
+
+// Numbers returns all values of a field, in order. It fails the test if one is no number.
+func (p Part) Numbers(tb testing.TB, name string) (all []uint64) {
+	tb.Helper()
+	for _, v := range p.Fields[name] {
+		n, err := strconv.ParseUint(v, 0, 64)
+		if err != nil {
+			tb.Fatalf("packet %d: %s has %q, want numbers", p.Packet, name, v)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// Only returns the parts of one of the protocols, in their order.
+func Only(all []Part, protos ...string) []Part {
+	return slices.DeleteFunc(slices.Clone(all), func(p Part) bool { return !slices.Contains(protos, p.Proto) })
+}
+
+// Parts returns what tshark shows of a capture, dissector by dissector in the order of the packets.
+// A field is listed with all values that it has in a part, in the order in which they are shown.
+// Wireshark reads the packets twice, as its window does.
+func Parts(tb testing.TB, in Input) (all []Part) {
+	tb.Helper()
+	type field struct {
+		Name   string  `xml:"name,attr"`
+		Show   string  `xml:"show,attr"`
+		Fields []field `xml:"field"`
+		Protos []field `xml:"proto"`
+	}
+	var doc struct {
+		Packets []struct {
+			Protos []field `xml:"proto"`
+		} `xml:"packet"`
+	}
+	if err := xml.Unmarshal(Run(tb, in, "-T", "pdml", "-2"), &doc); err != nil {
+		tb.Fatal(err)
+	}
+	for i, packet := range doc.Packets {
+		for _, proto := range packet.Protos {
+			part := Part{Packet: i + 1, Proto: proto.Name, Fields: map[string][]string{}}
+			var add func(field)
+			add = func(f field) {
+				for _, below := range append(f.Fields, f.Protos...) {
+					if below.Name != "" {
+						part.Fields[below.Name] = append(part.Fields[below.Name], below.Show)
+					}
+					add(below)
+				}
+			}
+			add(proto)
+			all = append(all, part)
+		}
+	}
+	return all
+}
