@@ -86,7 +86,6 @@ func Table() []Row {
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
-		{Package: "rdmaio/providers/rdmatcp/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}, Unsafe: []string{"readv_linux.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 
 		// The engine and its parts. Each imports the ones below. Only a version imports its

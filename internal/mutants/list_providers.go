@@ -2,7 +2,7 @@ package main
 
 var (
 	segmentTests = []string{"rdmaio/providers/rdmatcp/segment"}
-	rdmatcpTests = []string{"rdmaio/providers/rdmatcp"}
+	rdmatcpTests = []string{"rdmaio/providers/internal/stream", "rdmaio/providers/rdmatcp"}
 	memTests     = []string{"rdmaio/providers/internal/soft", "rdmaio/providers/mem"}
 	mrpoolTests  = []string{"rdmaio/internal/mrpool"}
 )
@@ -19,24 +19,24 @@ var providerMutants = []mutant{
 	{"a Write into the next 2^32", "rdmaio/providers/rdmatcp/segment/stream.go", "end > 1<<32 {", "end > 1<<33 {", segmentTests},
 	{"a Write changes its buffer", "rdmaio/providers/rdmatcp/segment/stream.go", "	case h.BufferID != m.bufferID:", "	case false:", segmentTests},
 	{"control data beyond the segment", "rdmaio/providers/rdmatcp/segment/header.go", "	case p < 0: // §3.4", "	case p < -4: // §3.4", segmentTests},
-	// The provider over TCP.
-	{"a report is sent into an open message", "rdmaio/providers/rdmatcp/receive.go", " || q.begun && q.sqSent > 0 {", " {", rdmatcpTests},
-	{"one Read too many is outstanding", "rdmaio/providers/rdmatcp/fill.go", "q.reads.len() >= q.depth:", "q.reads.len() > q.depth:", rdmatcpTests},
-	{"one Read too many is served", "rdmaio/providers/rdmatcp/check.go", "n >= q.resources {", "n > q.resources {", rdmatcpTests},
-	{"a fence stops nothing", "rdmaio/providers/rdmatcp/fill.go", "		case r.Flags&verbs.SendFence != 0 && q.reads.len() > 0:\n			return stepNone\n", "", rdmatcpTests},
-	{"a Send overtakes the Read before it", "rdmaio/providers/rdmatcp/complete.go", "if !r.done || r.barrier > q.resp.head {", "if !r.done {", rdmatcpTests},
-	{"a Write overtakes the Read before it", "rdmaio/providers/rdmatcp/check.go", "			return q.await(func() bool { return q.resp.head >= i }, q.dev.cfg.SendTimeout)", "			return true", rdmatcpTests},
-	{"a rate saves up without end", "rdmaio/providers/rdmatcp/limits.go", "min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))", "b.left + now.Sub(b.last).Seconds()*float64(b.rate)", rdmatcpTests},
-	{"each IPv6 address is a source", "rdmaio/providers/rdmatcp/limits.go", "Prefix(64)", "Prefix(128)", rdmatcpTests},
-	{"this host counts as a source", "rdmaio/providers/rdmatcp/limits.go", "if !limitLocal && (ip.IsLoopback()", "if limitLocal && (ip.IsLoopback()", rdmatcpTests},
-	{"the latest greeting is cut, not the oldest", "rdmaio/providers/rdmatcp/limits.go", "e := g.order.Front()", "e := g.order.Back()", rdmatcpTests},
-	{"a key is ended before the Write that uses it", "rdmaio/providers/rdmatcp/fill.go", "if len(q.out.pins) > 0 {", "if len(q.out.pins) > 1<<20 {", rdmatcpTests},
-	{"a goodbye is a fault", "rdmaio/providers/rdmatcp/commit.go", "	if p.reason == reasonGoodbye {\n", "	if false {\n", rdmatcpTests},
-	{"a report may have payload", "rdmaio/providers/rdmatcp/check.go", "		if h.Payload() > 0 {\n", "		if false {\n", rdmatcpTests},
-	{"any key may be ended by a Send", "rdmaio/providers/rdmatcp/commit.go", "if reason := q.PD.Invalidatable(key); reason != \"\" {", "if reason := q.PD.Invalidatable(key); reason == \"-\" {", rdmatcpTests},
-	{"a message longer than its Receive", "rdmaio/providers/rdmatcp/check.go", "in.sendLen > r.total {", "in.sendLen > r.total+4 {", rdmatcpTests},
-	{"the second part of a scattered read is counted in the first", "rdmaio/providers/rdmatcp/readv_linux.go", "iov[1].SetLen(len(b))", "iov[1].SetLen(min(len(b), 1))", rdmatcpTests},
-	{"a scattered read begins with the second part", "rdmaio/providers/rdmatcp/readv_linux.go", "{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}", "{Base: unsafe.SliceData(b)}, {Base: unsafe.SliceData(a)}", rdmatcpTests},
+	// The provider over TCP, and package stream below it.
+	{"a report is sent into an open message", "rdmaio/providers/rdmatcp/framer.go", "if f.raw != nil || sent == stream.SentPart {", "if f.raw != nil {", rdmatcpTests},
+	{"one Read too many is outstanding", "rdmaio/providers/internal/stream/fill.go", "q.reads.len() >= q.depth:", "q.reads.len() > q.depth:", rdmatcpTests},
+	{"one Read too many is served", "rdmaio/providers/internal/stream/check.go", "n >= q.resources {", "n > q.resources {", rdmatcpTests},
+	{"a fence stops nothing", "rdmaio/providers/internal/stream/fill.go", "		case r.Flags&verbs.SendFence != 0 && q.reads.len() > 0:\n			return stepNone\n", "", rdmatcpTests},
+	{"a Send overtakes the Read before it", "rdmaio/providers/internal/stream/complete.go", "if !r.done || r.barrier > q.resp.head {", "if !r.done {", rdmatcpTests},
+	{"a Write overtakes the Read before it", "rdmaio/providers/internal/stream/check.go", "			return q.await(func() bool { return q.resp.head >= i }, q.dev.cfg.SendTimeout)", "			return true", rdmatcpTests},
+	{"a rate saves up without end", "rdmaio/providers/internal/stream/limits.go", "min(float64(b.rate), b.left+now.Sub(b.last).Seconds()*float64(b.rate))", "b.left + now.Sub(b.last).Seconds()*float64(b.rate)", rdmatcpTests},
+	{"each IPv6 address is a source", "rdmaio/providers/internal/stream/limits.go", "Prefix(64)", "Prefix(128)", rdmatcpTests},
+	{"this host counts as a source", "rdmaio/providers/internal/stream/limits.go", "if !limitLocal && (ip.IsLoopback()", "if limitLocal && (ip.IsLoopback()", rdmatcpTests},
+	{"the latest greeting is cut, not the oldest", "rdmaio/providers/internal/stream/limits.go", "e := g.order.Front()", "e := g.order.Back()", rdmatcpTests},
+	{"a key is ended before the Write that uses it", "rdmaio/providers/internal/stream/fill.go", "if len(q.out.pins) > 0 {", "if len(q.out.pins) > 1<<20 {", rdmatcpTests},
+	{"a goodbye is a fault", "rdmaio/providers/rdmatcp/framer.go", "	if p.reason == reasonGoodbye {\n", "	if false {\n", rdmatcpTests},
+	{"a report may have payload", "rdmaio/providers/rdmatcp/receive.go", "if n := h.Payload(); n > 0 {", "if n := h.Payload(); n < 0 {", rdmatcpTests},
+	{"any key may be ended by a Send", "rdmaio/providers/internal/stream/commit.go", "if reason := q.PD.Invalidatable(key); reason != \"\" {", "if reason := q.PD.Invalidatable(key); reason == \"-\" {", rdmatcpTests},
+	{"a message longer than its Receive", "rdmaio/providers/internal/stream/check.go", "in.sendLen > r.total {", "in.sendLen > r.total+4 {", rdmatcpTests},
+	{"the second part of a scattered read is counted in the first", "rdmaio/providers/internal/stream/readv_linux.go", "iov[1].SetLen(len(b))", "iov[1].SetLen(min(len(b), 1))", rdmatcpTests},
+	{"a scattered read begins with the second part", "rdmaio/providers/internal/stream/readv_linux.go", "{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}", "{Base: unsafe.SliceData(b)}, {Base: unsafe.SliceData(a)}", rdmatcpTests},
 	// Memory and completion queues of software providers.
 	{"an error does not wake a waiter for solicited events", "rdmaio/providers/internal/soft/cq.go", "(solicited || e.wc.Status != verbs.StatusSuccess)", "solicited", memTests},
 	{"arming for solicited events takes back the other", "rdmaio/providers/internal/soft/cq.go", "	case cq.armed == disarmed:\n", "	default:\n", memTests},
@@ -62,5 +62,5 @@ var providerMutants = []mutant{
 	{"memory is freed under a copy", "rdmaio/providers/internal/soft/mr.go", "!u.valid() && u.pins() == 0 {", "!u.valid() {", memTests},
 	{"a copy of a long reply is cut", "rdmaio/internal/mrpool/pool.go", "append(to, r.stage.Bytes[:n]...)", "append(to, r.stage.Bytes[:n/2]...)", mrpoolTests},
 	{"a redirected key has other bytes", "rdmaio/internal/mrpool/pool.go", "	if r.Access()&verbs.AccessRemoteRead != 0 {\n", "	if false {\n", append(mrpoolTests, ioTests...)},
-	{"a malformed address is tried again", "rdmaio/providers/rdmatcp/dial.go", "errors.As(err, &malformed) {", "errors.As(err, &malformed) && false {", ioTests},
+	{"a malformed address is tried again", "rdmaio/providers/internal/stream/dial.go", "errors.As(err, &malformed) {", "errors.As(err, &malformed) && false {", ioTests},
 }

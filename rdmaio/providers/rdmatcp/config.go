@@ -1,13 +1,11 @@
 package rdmatcp
 
 import (
-	"crypto/rand"
 	"io"
 	"log/slog"
 	"math"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -142,54 +140,11 @@ const (
 	defaultRawReads = 16
 )
 
-// fill returns the configuration with defaults for zero fields, and values that are
-// never reached for negative ones.
+// fill returns the configuration with defaults for the zero fields that package stream does not
+// know.
 func (c Config) fill() Config {
-	for _, f := range []struct {
-		name  string
-		value *time.Duration
-		def   time.Duration
-	}{
-		{"HandshakeTimeout", &c.HandshakeTimeout, 5 * time.Second},
-		{"SegmentTimeout", &c.SegmentTimeout, 10 * time.Second},
-		{"MessageTimeout", &c.MessageTimeout, 30 * time.Second},
-		{"SendTimeout", &c.SendTimeout, 30 * time.Second},
-		{"PeerTimeout", &c.PeerTimeout, 30 * time.Second},
-		{"ReceiveTimeout", &c.ReceiveTimeout, 500 * time.Millisecond},
-	} {
-		switch {
-		case *f.value == 0:
-			*f.value = f.def
-		case *f.value < 0 && (f.name == "ReceiveTimeout" || f.name == "PeerTimeout"):
-			*f.value = 0
-		case *f.value < 0:
-			*f.value = 100 * 365 * 24 * time.Hour
-		}
-	}
-	for _, f := range []struct {
-		value *int
-		def   int
-	}{
-		{&c.MaxHandshakes, 10_000},
-		{&c.MaxConnections, 1 << 16},
-		{&c.MaxPerSource, 64},
-		{&c.AcceptRate, 5000},
-		{&c.Backlog, 1 << 12},
-		{&c.LogRate, 10},
-	} {
-		switch {
-		case *f.value == 0:
-			*f.value = f.def
-		case *f.value < 0:
-			*f.value = 1 << 30
-		}
-	}
-	c.Backlog = min(c.Backlog, 1<<16) // the capacity of a channel
 	if c.Name == "" {
 		c.Name = defaultName
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
 	}
 	if c.Raw != nil {
 		raw := *c.Raw
@@ -208,24 +163,6 @@ func (c Config) fill() Config {
 		c.Raw = &raw
 	}
 	return c
-}
-
-// attributes returns the attributes of a device of this configuration.
-func (c *Config) attributes() (verbs.DeviceAttributes, error) {
-	a := soft.Attributes(c.Name)
-	a.MaxMRSize, a.MaxRemoteAddr = 1<<32, 1<<32-1 // offsets have 32 bits
-	a.MaxInitiatorDepth, a.MaxResponderResources = 16, 16
-	a.MaxPrivateData = maxPrivate
-	a.Addresses = verbs.AddressIP
-	a.HeapMemory, a.RemoteInvalidate = true, true
-	a, err := soft.Lower("rdmatcp", a, c.Limits, 1<<15)
-	if err != nil {
-		return a, err
-	}
-	if c.Raw != nil {
-		a.MaxPrivateData, a.RemoteInvalidate = 0, false
-	}
-	return a, nil
 }
 
 // Stats holds the counters of a device since it was opened.

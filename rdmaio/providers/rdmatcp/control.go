@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -29,79 +30,88 @@ type controlData struct {
 	data []byte
 }
 
-// recordControl records the control data of an accepted segment. The parts of a
-// message's control data may come in any of its segments. The profile needs only its
-// own words, and none of a Read_Response. RawConfig.Control gets all.
-func (q *queuePair) recordControl(h *segment.Header, control []byte) error {
-	in, raw := &q.in, q.dev.cfg.Raw
-	if raw == nil {
+// beginControl prepares for the control data of a message, at its first segment.
+func (f *framer) beginControl(h *segment.Header) {
+	if !h.Begin {
+		return
+	}
+	if h.Type != segment.ReadResponse {
+		f.res, f.controlLen = h.Res, 0
+	}
+	if f.raw != nil && f.raw.Control != nil {
+		b := f.controlData(h)
+		b.res, b.data = h.Res, b.data[:0]
+	}
+}
+
+// Control implements stream.Framer: it records the control data of an accepted segment. The parts
+// of a message's control data may come in any of its segments. The profile needs only its own
+// words, and none of a Read_Response. RawConfig.Control gets all.
+func (f *framer) Control(_ *stream.Frame, control []byte) error {
+	h := &f.head
+	if f.raw == nil {
 		if h.Type != segment.ReadResponse {
-			in.controlLen += copy(in.control[in.controlLen:], control)
+			f.controlLen += copy(f.control[f.controlLen:], control)
 		}
 		return nil
 	}
-	if raw.Control == nil {
+	if f.raw.Control == nil {
 		return nil
 	}
-	b := in.controlData(h)
-	if h.Begin {
-		b.res, b.data = h.Res, b.data[:0]
-	}
-	if len(b.data)+len(control) > raw.MaxControl {
-		q.mu.Lock()
-		defer q.mu.UnlockNotify()
-		return q.refuse(reasonFormat, h.Number, 0, fmt.Sprintf("%v with %d bytes of control data, want at most %d (RawConfig.MaxControl)",
-			h.Type, len(b.data)+len(control), raw.MaxControl))
+	b := f.controlData(h)
+	if n := len(b.data) + len(control); n > f.raw.MaxControl {
+		return &stream.Refusal{
+			Reason: stream.ReasonFormat, Number: h.Number,
+			What: fmt.Sprintf("%v with %d bytes of control data, want at most %d (RawConfig.MaxControl)", h.Type, n, f.raw.MaxControl),
+		}
 	}
 	b.data = append(b.data, control...)
 	return nil
 }
 
 // controlData returns the control data of the open message of the segment's group (§4).
-func (in *incoming) controlData(h *segment.Header) *controlData {
+func (f *framer) controlData(h *segment.Header) *controlData {
 	if h.Type == segment.ReadResponse {
-		return &in.rawControl[1]
+		return &f.rawControl[1]
 	}
-	return &in.rawControl[0]
+	return &f.rawControl[0]
 }
 
-// deliverControl calls RawConfig.Control after the last CRC of a message was checked.
-// mu is not held.
-func (q *queuePair) deliverControl(h *segment.Header) {
-	raw := q.dev.cfg.Raw
-	if raw == nil || raw.Control == nil || !h.End {
-		return
-	}
-	b := q.in.controlData(h)
+// Observe implements stream.Framer: it calls RawConfig.Control after the last CRC of a message was
+// checked.
+func (f *framer) Observe(_ *stream.Frame, qpNum uint32) {
+	h := &f.head
+	b := f.controlData(h)
 	if b.res != 0 || len(b.data) > 0 {
-		raw.Control(ControlData{QPNum: q.Num(), Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
+		f.raw.Control(ControlData{QPNum: qpNum, Type: h.Type, Number: h.Number, Res: b.res, Data: b.data})
 	}
 	if cap(b.data) > controlMemory {
 		b.data = nil
 	}
 }
 
-// requestControl returns what RawConfig.Attach adds to requests, or nil without Attach.
-// mu is not held.
-func (q *queuePair) requestControl(wrs []verbs.SendWR) []*controlData {
-	raw := q.dev.cfg.Raw
-	if raw == nil || raw.Attach == nil {
+// attach returns stream.Config.Attach: the additions of RawConfig.Attach to requests.
+func (raw *RawConfig) attach() func(qpNum uint32, wrs []verbs.SendWR) []stream.Extra {
+	if raw.Attach == nil {
 		return nil
 	}
-	all := make([]*controlData, len(wrs))
-	for i := range wrs {
-		if wrs[i].Opcode == verbs.LocalInvalidate {
-			continue
+	return func(qpNum uint32, wrs []verbs.SendWR) []stream.Extra {
+		all := make([]stream.Extra, len(wrs))
+		for i := range wrs {
+			if wrs[i].Opcode == verbs.LocalInvalidate {
+				continue
+			}
+			if res, control := raw.Attach(qpNum, wrs[i]); res != 0 || len(control) > 0 {
+				all[i] = &controlData{res: res, data: bytes.Clone(control)}
+			}
 		}
-		if res, control := raw.Attach(q.Num(), wrs[i]); res != 0 || len(control) > 0 {
-			all[i] = &controlData{res: res, data: bytes.Clone(control)}
-		}
+		return all
 	}
-	return all
 }
 
-// check returns an error for control data that cannot be sent (§3.4 Res, CLEN).
-func (b *controlData) check() error {
+// Check implements stream.Extra. It returns an error for control data that cannot be sent (§3.4
+// Res, CLEN).
+func (b *controlData) Check() error {
 	if n := len(b.data); b.res > 0xf || n%4 != 0 || n > segment.MaxControl {
 		return fmt.Errorf("RawConfig.Attach returned bits %#x and %d bytes of control data, want bits up to 0xf and a multiple of 4 of at most %d bytes (draft-williams-rdmatcp-00 §3.4 Res, CLEN): %w",
 			b.res, n, segment.MaxControl, verbs.ErrInvalidWR)

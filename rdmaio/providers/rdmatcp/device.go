@@ -1,44 +1,23 @@
 package rdmatcp
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"io"
+	"context"
 	"net"
-	"net/netip"
-	"sync"
-	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
+// StageLimit is the size in bytes of the largest payload of a segment that is staged:
+// copied into one buffer with its neighbours to be sent, and out of a buffer after its
+// CRC was checked when received. Larger payload is direct, except for bytes that were
+// read ahead.
+const StageLimit = 4096
+
 // Device implements verbs.Device over TCP.
-type Device struct {
-	cfg   Config
-	attrs verbs.DeviceAttributes
-	soft  *soft.Device
-
-	numbers atomic.Uint32 // of queue pairs
-	stats   struct {
-		connections, broken              atomic.Int64
-		acceptErrors                     atomic.Int64
-		refusedFull, refusedSource       atomic.Int64
-		refusedHandshake, refusedBacklog atomic.Int64
-		sentDirect, sentStaged           atomic.Int64
-		receivedDirect, receivedStaged   atomic.Int64
-	}
-
-	log        limitedLog
-	limitLocal bool           // MaxPerSource also limits connections from this machine
-	goroutines sync.WaitGroup // all goroutines of the device; Close waits for them
-
-	mu      sync.Mutex
-	conns   map[net.Conn]netip.Addr // open connections, with the source that each counts for
-	sources map[netip.Addr]int      // number of open connections by source
-	closed  bool                    // no further connection is adopted
-}
+type Device struct{ stream *stream.Device }
 
 var _ verbs.Device = (*Device)(nil)
 
@@ -52,125 +31,101 @@ func Open(cfg *Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev, err := soft.New(soft.Config{Provider: "rdmatcp", Attrs: a, Rand: c.Rand})
+	settings := stream.Config{
+		Provider: provider, Attrs: a, Framing: &profile{raw: c.Raw, attrs: a},
+		Shape: stream.Shape{
+			Prefix: segment.PrefixSize, Header: segment.LongHeader, MaxHead: segment.LongHeader + segment.MaxControl,
+			StageSend: StageLimit, StageReceive: StageLimit,
+		},
+		HandshakeTimeout: c.HandshakeTimeout, SegmentTimeout: c.SegmentTimeout, MessageTimeout: c.MessageTimeout,
+		SendTimeout: c.SendTimeout, PeerTimeout: c.PeerTimeout, ReceiveTimeout: c.ReceiveTimeout,
+		MaxConnections: c.MaxConnections, MaxPerSource: c.MaxPerSource, MaxHandshakes: c.MaxHandshakes,
+		AcceptRate: c.AcceptRate, Backlog: c.Backlog,
+		Logger: c.Logger, LogRate: c.LogRate, Rand: c.Rand,
+	}
+	if c.Raw != nil {
+		settings.NoReports = "needs the connection profile, which Config.Raw disables"
+		settings.Attach = c.Raw.attach()
+	}
+	dev, err := stream.Open(settings)
 	if err != nil {
 		return nil, err
 	}
-	return &Device{
-		cfg: c, attrs: a, soft: dev, log: limitedLog{to: c.Logger, rate: bucket{rate: c.LogRate}}, limitLocal: cfg.MaxPerSource > 0,
-		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
-	}, nil
+	return &Device{dev}, nil
+}
+
+// provider is the name of the provider in errors.
+const provider = "rdmatcp"
+
+// attributes returns the attributes of a device of this configuration.
+func (c *Config) attributes() (verbs.DeviceAttributes, error) {
+	a := soft.Attributes(c.Name)
+	a.MaxMRSize, a.MaxRemoteAddr = 1<<32, 1<<32-1 // offsets have 32 bits
+	a.MaxInitiatorDepth, a.MaxResponderResources = 16, 16
+	a.MaxPrivateData = maxPrivate
+	a.Addresses = verbs.AddressIP
+	a.HeapMemory, a.RemoteInvalidate = true, true
+	a, err := soft.Lower(provider, a, c.Limits, 1<<15)
+	if err != nil {
+		return a, err
+	}
+	if c.Raw != nil {
+		a.MaxPrivateData, a.RemoteInvalidate = 0, false
+	}
+	return a, nil
 }
 
 // Attributes implements verbs.Device.
-func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
+func (d *Device) Attributes() verbs.DeviceAttributes { return d.stream.Attributes() }
 
 // Stats returns the counters. They are read one after the other, not at one instant.
-func (d *Device) Stats() Stats {
-	s := &d.stats
-	full, source, handshake, backlog := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
-	return Stats{
-		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + source + handshake + backlog,
-		RefusedFull: full, RefusedSource: source, RefusedHandshake: handshake, RefusedBacklog: backlog,
-		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.log.suppressed.Load(),
-		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
-		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),
-	}
-}
+func (d *Device) Stats() Stats { return Stats(d.stream.Stats()) }
 
 // AllocPD implements verbs.Device.
-func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
-	pd, err := d.soft.AllocPD()
-	if err != nil {
-		return nil, err
-	}
-	return &protectionDomain{Domain: pd, dev: d}, nil
-}
+func (d *Device) AllocPD() (verbs.ProtectionDomain, error) { return d.stream.AllocPD() }
 
 // CreateCQ implements verbs.Device.
 func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
-	return d.soft.CreateCQ(entries, notify)
+	return d.stream.CreateCQ(entries, notify)
 }
 
 // Resources implements verbs.Device.
-func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
+func (d *Device) Resources() verbs.Resources { return d.stream.Resources() }
 
-// Close implements verbs.Device. It closes connections that are still sending their
-// last message, and connection requests that were not answered.
-func (d *Device) Close() error {
-	if err := d.soft.Close(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	d.closed = true
-	for c := range d.conns {
-		c.Close()
-	}
-	d.mu.Unlock()
-	d.goroutines.Wait()
-	return nil
+// Listen implements verbs.Device; addr is "host:port", with port 0 for a free one.
+func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error) {
+	return d.stream.Listen(ctx, addr)
+}
+
+// Dial implements verbs.Dialer. addr is "host:port". The listener may take as long to
+// answer as ctx allows: there is no other limit.
+func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	return d.stream.Dial(ctx, addr, qp, params)
+}
+
+// DialConn connects a queue pair over an existing stream, as the client, from the next
+// byte on (R12). Both sides must have agreed on that position in the stream, after
+// whole messages of what it was used for before. If the caller has read ahead, it
+// passes a net.Conn that returns those bytes first. A plain *net.TCPConn moves payload
+// without a copy; any other, a *tls.Conn for example, stages it, which Stats shows.
+// Over a *tls.Conn with TLS 1.3 the queue pair has a channel binding (verbs.ChannelBinder).
+// The connection belongs to the device from the call on, even if DialConn fails,
+// unless the error is misuse (see verbs.Dialer).
+func (d *Device) DialConn(ctx context.Context, conn net.Conn, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	return d.stream.DialConn(ctx, conn, qp, params)
+}
+
+// AcceptConn waits for a connection request over an existing stream, as the server,
+// from its next byte on: see Device.DialConn.
+func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnRequest, error) {
+	return d.stream.AcceptConn(ctx, conn)
 }
 
 // Remove simulates unplugging the device: its connections end with
 // verbs.ErrDeviceRemoved, its listeners close, and it creates no further objects.
 // The caller must still close all existing objects.
-func (d *Device) Remove() {
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.soft.Remove()
-}
+func (d *Device) Remove() { d.stream.Remove() }
 
-// Reasons not to adopt a connection.
-var (
-	errFull       = errors.New("the device has as many connections as Config.MaxConnections allows")
-	errDeviceGone = errors.New("the device is closed or removed")
-	errSourceFull = errors.New("its source has as many connections as Config.MaxPerSource allows (RFC 5042 §6.4.1)")
-)
-
-// adopt adds a connection to those that the device closes. It counts the connection
-// for the source from, unless that is the zero value. After an error the caller
-// closes the connection.
-func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.closed:
-		err = errDeviceGone
-	case len(d.conns) >= d.cfg.MaxConnections:
-		err = errFull
-	case d.sources[from] >= d.cfg.MaxPerSource:
-		err = errSourceFull
-	}
-	if err != nil {
-		return err
-	}
-	if d.conns[c] = from; from.IsValid() {
-		d.sources[from]++
-	}
-	return nil
-}
-
-// drop closes a connection and removes it from the device.
-func (d *Device) drop(c net.Conn) {
-	c.Close()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	from, ok := d.conns[c]
-	delete(d.conns, c)
-	if !ok || !from.IsValid() {
-		return
-	}
-	if d.sources[from]--; d.sources[from] == 0 {
-		delete(d.sources, from)
-	}
-}
-
-// random returns a number that a peer cannot guess.
-func (d *Device) random() (uint64, error) {
-	var b [8]byte
-	if _, err := io.ReadFull(d.cfg.Rand, b[:]); err != nil {
-		return 0, fmt.Errorf("read 8 random bytes from Config.Rand: %w", err)
-	}
-	return binary.BigEndian.Uint64(b[:]), nil
-}
+// Close implements verbs.Device. It closes connections that are still sending their
+// last message, and connection requests that were not answered.
+func (d *Device) Close() error { return d.stream.Close() }

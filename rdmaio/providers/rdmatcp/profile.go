@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -134,6 +135,27 @@ func (r reason) String() string {
 		return "a time limit was exceeded"
 	}
 	return fmt.Sprintf("unknown reason %d", uint32(r))
+}
+
+// reasonOf returns the reason to report for one of package stream.
+func reasonOf(why stream.Reason) reason {
+	switch why {
+	case stream.ReasonGoodbye:
+		return reasonGoodbye
+	case stream.ReasonFormat:
+		return reasonFormat
+	case stream.ReasonAccess:
+		return reasonAccess
+	case stream.ReasonLength:
+		return reasonLength
+	case stream.ReasonReceiver:
+		return reasonReceiver
+	case stream.ReasonReads:
+		return reasonReads
+	case stream.ReasonSlow:
+		return reasonSlow
+	}
+	return reasonFailed
 }
 
 // status returns the completion status that a reported reason means for the receiver of

@@ -20,6 +20,10 @@ type Config struct {
 	// NoReports is the reason that the framing has no reports. If empty, it has them.
 	NoReports string
 
+	// Addresses makes the remote address of a region's first byte a random number. Otherwise it is
+	// 0.
+	Addresses bool
+
 	// Attach returns the additions of the framing to the requests of a post, one for each or nil.
 	// If Attach is nil, it adds nothing. PostSend calls it with no lock held.
 	Attach func(qpNum uint32, wrs []verbs.SendWR) []Extra
@@ -50,9 +54,9 @@ type Shape struct {
 	StageSend, StageReceive int
 }
 
-// Fill returns the configuration with defaults for zero fields, and values that are never reached
+// fill returns the configuration with defaults for zero fields, and values that are never reached
 // for negative ones.
-func (c Config) Fill() Config {
+func (c Config) fill() Config {
 	for _, f := range []struct {
 		value *time.Duration
 		def   time.Duration

@@ -1,39 +1,282 @@
 package stream
 
 import (
-	"fmt"
+	"errors"
+	"io"
 	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 )
 
-// Conn is the byte stream of a connection.
+// HandshakeInput is the most that Conn.Need can return during the set-up, in bytes.
+const HandshakeInput = 2 << 10
+
+const (
+	inputSize   = 16 << 10               // bytes of the input buffer, after the set-up
+	trailerSize = 4                      // bytes of the checksum
+	padding     = 3                      // the most bytes of padding
+	aheadBehind = 1 << 10                // bytes read ahead behind a long message
+	lingerTime  = time.Second            // for the peer to read why the connection ends
+	lingerWrite = 200 * time.Millisecond // for a write after the connection has ended
+)
+
+// Conn is the byte stream of a connection, with the state of its two directions.
 type Conn struct {
+	dev  *Device
 	conn net.Conn
-	buf  []byte
-	r, w int // buf[r:w] was read ahead
+	tcp  *net.TCPConn    // conn, if it is plain TCP; else nil
+	raw  syscall.RawConn // the same, if the system has calls that do not wait; else nil
+
+	// Receiving: used by the reader only. If raw is not nil, buf is borrowed when bytes
+	// have arrived and returned when it is empty; it is nil in between.
+	arrival   arrival
+	buf       []byte
+	r, w      int       // buf[r:w] was read ahead
+	readAhead int       // bytes to read ahead: few among long frames
+	noWait    bool      // read returns errIdle rather than wait
+	armed     time.Time // the read deadline that is set, if any
+	limit     time.Time // the read deadline that applies, if any
+	framer    Framer    // nil during the set-up
+	sum       func(sum uint32, b []byte) uint32
+	openSince time.Time // start of the time in which there always was an open message
+	openBytes int64     // payload that has arrived since then
+
+	// Sending: used by the token's holder only (see queuePair.sending).
+	truncated bool // a frame was written in part and cannot be finished
+	attempt   attempt
+
+	// Set by other goroutines.
+	closing        atomic.Bool // the connection ends
+	interruptRead  atomic.Bool // release registered memory
+	interruptWrite atomic.Bool
+
+	// Set by each direction before it pins memory for longer than a copy takes, and
+	// cleared after it has released it.
+	placing atomic.Bool
+	sending atomic.Bool
 }
 
-// Need returns the next n bytes of the peer's part of the set-up without consuming them. It waits
-// for them for as long as the connection's deadline allows. It fails if n is more than
-// HandshakeInput.
-func (c *Conn) Need(n int) ([]byte, error) {
-	if n > len(c.buf) {
-		return nil, fmt.Errorf("the peer's first message has %d bytes, want at most %d", n, len(c.buf))
+// past is a deadline that has passed: it interrupts a read or write.
+var past = time.Unix(1, 0)
+
+// Reasons for an interrupted read or write.
+var (
+	errClosing     = errors.New("the connection is closing")
+	errInterrupted = errors.New("interrupted to release registered memory")
+	errIdle        = errors.New("no further input at hand")
+	errSlow        = errors.New("the peer is too slow")
+)
+
+func newConn(d *Device, conn net.Conn) *Conn {
+	d.watchPeer(conn)
+	c := &Conn{dev: d, conn: conn, buf: make([]byte, HandshakeInput), readAhead: inputSize}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		c.tcp = tcp
+		if raw, err := tcp.SyscallConn(); err == nil && canTry {
+			c.raw = raw
+		}
+	}
+	return c
+}
+
+// inputs are the input buffers that no connection has borrowed.
+var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
+
+// borrowInput replaces the input buffer by one of full size.
+func (c *Conn) borrowInput() {
+	buf := inputs.Get().(*[inputSize]byte)[:]
+	c.w = copy(buf, c.buf[c.r:c.w])
+	c.r, c.buf = 0, buf
+}
+
+// returnInput returns the input buffer, which is empty.
+func (c *Conn) returnInput() {
+	if c.buf != nil {
+		inputs.Put((*[inputSize]byte)(c.buf))
+		c.buf, c.r, c.w = nil, 0, 0
+	}
+}
+
+// interrupt makes both directions release registered memory that they hold while they
+// wait for the peer. Invalidate has marked the region invalid before, so they cannot pin
+// it again.
+func (c *Conn) interrupt() {
+	if c.placing.Load() {
+		c.interruptRead.Store(true)
+		c.conn.SetReadDeadline(past)
+	}
+	// Other streams send from a copy, and an interrupted TLS write cannot be continued.
+	if c.sending.Load() && c.tcp != nil {
+		c.interruptWrite.Store(true)
+		c.conn.SetWriteDeadline(past)
+	}
+}
+
+// stop ends both directions. A write in progress has lingerWrite to finish.
+func (c *Conn) stop() {
+	c.closing.Store(true)
+	c.conn.SetReadDeadline(past)
+	c.conn.SetWriteDeadline(time.Now().Add(lingerWrite))
+}
+
+// setLimit sets the time by which the bytes that are read from now on must have
+// arrived. The zero time means no limit.
+func (c *Conn) setLimit(limit time.Time) { c.limit = limit }
+
+// read reads bytes into dst, and up to room further bytes into the input buffer, which
+// is empty: always if dst is nil, otherwise where one system call can do both. It
+// returns the number of bytes in dst, or of all bytes if dst is nil.
+//
+// holding says that dst is registered memory: then interrupt makes read return
+// errInterrupted. If noWait is set, read returns errIdle rather than wait.
+func (c *Conn) read(dst []byte, room int, holding bool) (n int, err error) {
+	for {
+		if !c.armed.Equal(c.limit) && (!c.limit.IsZero() || c.armed.Equal(past)) {
+			c.conn.SetReadDeadline(c.limit)
+			c.armed = c.limit
+		}
+		// Checked after SetReadDeadline, which may have undone the deadline that these set.
+		if c.closing.Load() {
+			return 0, errClosing
+		}
+		if c.interruptRead.Swap(false) {
+			c.armed = past
+			if holding {
+				return 0, errInterrupted
+			}
+			continue
+		}
+		if room > 0 && c.raw != nil && (dst == nil || holding && canScatter) {
+			n, err = c.arrive(dst, room)
+		} else if c.noWait {
+			return 0, errIdle
+		} else {
+			n, err = c.conn.Read(dst)
+		}
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+			continue
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, err
+		case !c.limit.IsZero() && !time.Now().Before(c.limit):
+			return 0, errSlow
+		}
+		c.armed = past // set by interrupt or stop, or a limit that no longer applies
+	}
+}
+
+// need returns the next n bytes without consuming them: skip does that. It reads ahead
+// until they have arrived. At the end of the stream it returns io.EOF, or
+// io.ErrUnexpectedEOF if some bytes are left.
+func (c *Conn) need(n int) ([]byte, error) {
+	if c.w-c.r >= n {
+		return c.buf[c.r : c.r+n], nil
+	}
+	if c.r > 0 && c.r+n > len(c.buf) || c.r == c.w {
+		c.w = copy(c.buf, c.buf[c.r:c.w])
+		c.r = 0
 	}
 	for c.w-c.r < n {
-		k, err := c.conn.Read(c.buf[c.w:])
+		room := min(inputSize-c.w, max(n-(c.w-c.r), c.readAhead))
+		var dst []byte
+		if c.w > 0 || c.raw == nil {
+			dst = c.buf[c.w:][:room]
+		}
+		k, err := c.read(dst, room, false)
 		c.w += k
-		if err != nil && c.w-c.r < n {
-			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", c.w-c.r, err)
+		if err == io.EOF && c.w > c.r {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return c.buf[c.r : c.r+n], nil
 }
 
-// Skip consumes n bytes that Need returned.
-func (c *Conn) Skip(n int) { c.r += n }
+// skip consumes n bytes that need returned.
+func (c *Conn) skip(n int) { c.r += n }
 
-// Buffered returns the bytes that were read and not consumed.
-func (c *Conn) Buffered() []byte { return c.buf[c.r:c.w] }
+// copyAhead consumes bytes that were read ahead and copies them to dst. It returns their
+// number.
+func (c *Conn) copyAhead(dst []byte) int {
+	n := copy(dst, c.buf[c.r:c.w])
+	c.r += n
+	return n
+}
 
-// Write writes a part of the set-up.
-func (c *Conn) Write(b []byte) (int, error) { return c.conn.Write(b) }
+// send writes a batch and waits for the peer to take it. When it is interrupted, it
+// copies what remains and calls release, which unpins the regions.
+func (c *Conn) send(b *batch, release func()) error {
+	if c.tcp == nil && len(b.pay) > 0 {
+		b.copyRest()
+		release()
+	}
+	limit := time.Now().Add(c.dev.cfg.SendTimeout)
+	for {
+		closing := c.closing.Load()
+		if closing {
+			limit = time.Now().Add(lingerWrite)
+		}
+		c.conn.SetWriteDeadline(limit)
+		if c.closing.Load() != closing {
+			continue // stop has set another deadline, which this one may have replaced
+		}
+		if c.interruptWrite.Swap(false) {
+			b.copyRest()
+			release()
+			continue
+		}
+		var err error
+		if c.tcp != nil {
+			_, err = b.bufs.WriteTo(c.tcp)
+		} else {
+			err = b.writeEach(c.conn)
+		}
+		switch {
+		case err == nil:
+			c.conn.SetWriteDeadline(time.Time{}) // it would make a later try fail
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			c.truncated = true
+			return err
+		case closing:
+			c.truncated = true
+			return errClosing
+		case !time.Now().Before(limit):
+			c.truncated = true
+			return errSlow
+		}
+		// The deadline of interrupt or stop: handled at the start of the loop.
+	}
+}
+
+// hangup closes the stream: it sends last, closes the sending direction, and waits up to
+// lingerTime for the peer to close its own.
+func (c *Conn) hangup(last []byte) {
+	defer c.dev.drop(c.conn)
+	c.conn.SetDeadline(time.Now().Add(lingerTime))
+	if len(last) > 0 {
+		if _, err := c.conn.Write(last); err != nil {
+			return
+		}
+	}
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	// Closing a connection with unread input would reset it, and the peer might lose
+	// what it has not read yet.
+	buf := make([]byte, HandshakeInput)
+	for left := 64 << 20; left > 0; {
+		n, err := c.conn.Read(buf)
+		if left -= n; err != nil {
+			return
+		}
+	}
+}

@@ -57,7 +57,7 @@
 // target of a Read Response is the oldest Read.
 //
 // A response is sent to the sink that the Read Request names. The sink of a Read of this side can
-// be any key that names no region (Device.SpareKey), because the Framer recognizes the response.
+// be any key that names no region (Conn.SpareKey), because the Framer recognizes the response.
 //
 // # The end
 //

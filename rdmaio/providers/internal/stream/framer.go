@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"fmt"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -65,11 +67,20 @@ type Framer interface {
 	Receiver
 
 	// LastBytes appends the report of why this side ends the connection to b, if the framing has
-	// one and a frame may follow those already sent. open is the request of which frames were, or
-	// could have been, sent (see Request.Sent), or nil. It runs on the reader, with the lock, after
-	// the last of all other calls.
-	LastBytes(b []byte, why *Report, open *Request) []byte
+	// one and a frame may follow those already sent. It runs on the reader, with the lock, after
+	// the last of all other calls, and only if Ready has returned true.
+	LastBytes(b []byte, why *Report, sent Progress) []byte
 }
+
+// Progress says how much of the message of the next request was sent.
+type Progress uint8
+
+// The values of Progress.
+const (
+	NotBegun  Progress = iota // Begin was not called
+	BegunOnly                 // Begin was called, and no frame was sent
+	SentPart                  // some frames were sent, but not the last
+)
 
 // Sender is the sending half of a Framer. The sender calls all its methods, with the lock.
 type Sender interface {
@@ -125,7 +136,7 @@ type Receiver interface {
 
 	// Observe is called for a frame with Frame.Observe, when its checksum is right and before it
 	// has any effect. It runs without the lock.
-	Observe(f *Frame)
+	Observe(f *Frame, qpNum uint32)
 
 	// Deliver returns the wishes of the Send, of which f is the last frame. It runs
 	// with the lock.
@@ -158,17 +169,32 @@ type Extra interface {
 
 // Response is the response to a Read of the peer.
 type Response struct {
-	Number uint32 // Frame.Number of the Read Request
-	Sink   uint32 // Frame.Sink of the Read Request
-	SinkTo uint64 // Frame.SinkTo of the Read Request
-	Total  int
-	Sent   int // bytes of payload that are in frames
+	Number   uint32 // Frame.Number of the Read Request
+	Sink     uint32 // Frame.Sink of the Read Request
+	SinkAddr uint64 // Frame.SinkAddr of the Read Request
+	Total    int    // bytes of payload
+	Sent     int    // bytes of payload that are in frames
 
 	source [1]soft.Element // the zero value for a Read of no bytes
 }
 
 // Kind is the kind of a frame.
 type Kind uint8
+
+// String returns the name of the operation.
+func (k Kind) String() string {
+	switch k {
+	case KindSend:
+		return "Send"
+	case KindWrite:
+		return "RDMA Write"
+	case KindReadRequest:
+		return "RDMA Read"
+	case KindReadResponse:
+		return "RDMA Read Response"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
 
 // The kinds.
 const (
@@ -203,9 +229,9 @@ type Frame struct {
 	Addr   uint64
 	Length int
 
-	// Sink and SinkTo are where a Read Request wants its response, in the peer's terms.
-	Sink   uint32
-	SinkTo uint64
+	// Sink and SinkAddr are where a Read Request wants its response, in the peer's terms.
+	Sink     uint32
+	SinkAddr uint64
 }
 
 // Delivery holds the wishes of a Send for its Receive.

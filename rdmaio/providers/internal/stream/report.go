@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"fmt"
-
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -48,14 +46,9 @@ type PeerReport struct {
 
 // Refusal is an error of a Framer that has its own reason.
 type Refusal struct {
-	Reason Reason
-	Key    uint32
-	What   string
-}
-
-// Refuse returns a Refusal.
-func Refuse(why Reason, format string, args ...any) error {
-	return &Refusal{Reason: why, What: fmt.Sprintf(format, args...)}
+	Reason      Reason
+	Number, Key uint32 // for the Report
+	What        string
 }
 
 // Error returns the text.

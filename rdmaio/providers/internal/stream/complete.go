@@ -1,0 +1,111 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// describe describes a request, for errors.
+func (r *Request) describe() string {
+	if r.Opcode == verbs.RDMARead || r.Opcode == verbs.RDMAWrite {
+		return fmt.Sprintf("%v of %d bytes at %#x with key 0x%08x", r.Opcode, r.Total, r.Addr, r.RKey)
+	}
+	return fmt.Sprintf("%v of %d bytes", r.Opcode, r.Total)
+}
+
+// completeSends completes requests that are done, in order, up to the first that is not.
+func (q *queuePair) completeSends() {
+	for q.sq.len() > 0 && q.sq.at(q.sq.head).done {
+		q.completeSend()
+	}
+}
+
+// completeSend completes the oldest request of the send queue.
+func (q *queuePair) completeSend() {
+	r := q.sq.at(q.sq.head)
+	q.CompleteSend(&q.mu, &r.Request, r.status)
+	clear(r.SGL)
+	r.SGL, r.Extra = r.SGL[:0], nil
+	q.sq.pop()
+}
+
+// completeRecvs completes Receives that are done, in order, up to the first that is
+// not, or that must wait until an earlier Read of the peer was served.
+func (q *queuePair) completeRecvs() {
+	for q.rq.len() > 0 {
+		r := q.rq.at(q.rq.head)
+		if !r.done || r.barrier > q.resp.head {
+			return
+		}
+		q.completeRecv()
+	}
+}
+
+// completeRecv completes the oldest Receive.
+func (q *queuePair) completeRecv() {
+	r := q.rq.at(q.rq.head)
+	if r.invalidate != 0 {
+		// The result does not matter: the region's owner may have invalidated it since
+		// it was checked. A holder of a pin does not wait for mu, so this does not block.
+		q.PD.InvalidateKey(r.invalidate)
+	}
+	q.CompleteRecv(&q.mu, r.wrid, r.wc, r.solicited)
+	clear(r.sgl)
+	*r = recv{sgl: r.sgl[:0]}
+	q.rq.pop()
+}
+
+// end starts the end of the queue pair, unless it has started. mu is held. last is the
+// report for the peer, if it has a reason.
+func (q *queuePair) end(why error, last Report) {
+	if q.ending || q.State() >= verbs.StateError {
+		return
+	}
+	q.ending, q.err, q.last = true, why, last
+	close(q.endStarted)
+	if q.cancel != nil {
+		q.cancel(why)
+	}
+	if c := q.conn.Load(); c != nil {
+		if errors.Is(why, verbs.ErrConnectionBroken) {
+			q.dev.stats.broken.Add(1)
+		}
+		c.stop()
+	}
+	if q.ioCount == 0 {
+		q.finish()
+	}
+}
+
+// ioDone ends a read or write that the caller has counted in ioCount. mu is held.
+func (q *queuePair) ioDone() {
+	if q.ioCount--; q.ioCount == 0 && q.ending && q.State() < verbs.StateError {
+		q.finish()
+	}
+}
+
+// finish completes all outstanding requests and enters StateError. No read or write is
+// in progress. Requests behind one that did not succeed are flushed, even if they are
+// done: a Send is done when its bytes are written, while a Read before it still waits
+// for its response.
+func (q *queuePair) finish() {
+	for failed := false; q.sq.len() > 0; q.completeSend() {
+		r := q.sq.at(q.sq.head)
+		if !r.done || failed && r.status == verbs.StatusSuccess {
+			r.status = verbs.StatusFlushed
+		}
+		failed = failed || r.status != verbs.StatusSuccess
+	}
+	for q.rq.len() > 0 {
+		if r := q.rq.at(q.rq.head); !r.done {
+			r.wc = verbs.WC{Status: verbs.StatusFlushed}
+		}
+		q.completeRecv()
+	}
+	q.sq, q.rq, q.resp, q.reads = ring[Request]{}, ring[recv]{}, ring[Response]{}, ring[uint64]{}
+	q.SetState(verbs.StateError)
+	q.mu.Notify(q.Cfg.Notify)
+	close(q.ended)
+}

@@ -1,0 +1,169 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// Device implements verbs.Device over byte streams.
+type Device struct {
+	cfg  Config
+	soft *soft.Device
+
+	numbers atomic.Uint32 // of queue pairs
+	stats   struct {
+		connections, broken              atomic.Int64
+		acceptErrors                     atomic.Int64
+		refusedFull, refusedSource       atomic.Int64
+		refusedHandshake, refusedBacklog atomic.Int64
+		sentDirect, sentStaged           atomic.Int64
+		receivedDirect, receivedStaged   atomic.Int64
+	}
+
+	log        limitedLog
+	limitLocal bool           // MaxPerSource also limits connections from this machine
+	goroutines sync.WaitGroup // all goroutines of the device; Close waits for them
+
+	mu      sync.Mutex
+	conns   map[net.Conn]netip.Addr // open connections, with the source that each counts for
+	sources map[netip.Addr]int      // number of open connections by source
+	closed  bool                    // no further connection is adopted
+}
+
+var _ verbs.Device = (*Device)(nil)
+
+// Open opens a device.
+func Open(cfg Config) (*Device, error) {
+	limitLocal := cfg.MaxPerSource > 0
+	cfg = cfg.fill()
+	dev, err := soft.New(soft.Config{Provider: cfg.Provider, Attrs: cfg.Attrs, Rand: cfg.Rand, Addresses: cfg.Addresses})
+	if err != nil {
+		return nil, err
+	}
+	return &Device{
+		cfg: cfg, soft: dev, log: limitedLog{to: cfg.Logger, rate: bucket{rate: cfg.LogRate}}, limitLocal: limitLocal,
+		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
+	}, nil
+}
+
+// Attributes implements verbs.Device.
+func (d *Device) Attributes() verbs.DeviceAttributes { return d.cfg.Attrs }
+
+// Stats returns the counters. They are read one after the other, not at one instant.
+func (d *Device) Stats() Stats {
+	s := &d.stats
+	full, source, handshake, backlog := s.refusedFull.Load(), s.refusedSource.Load(), s.refusedHandshake.Load(), s.refusedBacklog.Load()
+	return Stats{
+		Connections: s.connections.Load(), Broken: s.broken.Load(), Refused: full + source + handshake + backlog,
+		RefusedFull: full, RefusedSource: source, RefusedHandshake: handshake, RefusedBacklog: backlog,
+		AcceptErrors: s.acceptErrors.Load(), Suppressed: d.log.suppressed.Load(),
+		SentDirect: s.sentDirect.Load(), SentStaged: s.sentStaged.Load(),
+		ReceivedDirect: s.receivedDirect.Load(), ReceivedStaged: s.receivedStaged.Load(),
+	}
+}
+
+// AllocPD implements verbs.Device.
+func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
+	pd, err := d.soft.AllocPD()
+	if err != nil {
+		return nil, err
+	}
+	return &protectionDomain{Domain: pd, dev: d}, nil
+}
+
+// CreateCQ implements verbs.Device.
+func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
+	return d.soft.CreateCQ(entries, notify)
+}
+
+// Resources implements verbs.Device.
+func (d *Device) Resources() verbs.Resources { return d.soft.Resources() }
+
+// Close implements verbs.Device. It closes connections that are still sending their
+// last message, and connection requests that were not answered.
+func (d *Device) Close() error {
+	if err := d.soft.Close(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.closed = true
+	for c := range d.conns {
+		c.Close()
+	}
+	d.mu.Unlock()
+	d.goroutines.Wait()
+	return nil
+}
+
+// Remove simulates unplugging the device: its connections end with
+// verbs.ErrDeviceRemoved, its listeners close, and it creates no further objects.
+// The caller must still close all existing objects.
+func (d *Device) Remove() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.soft.Remove()
+}
+
+// Reasons not to adopt a connection.
+var (
+	errFull       = errors.New("the device has as many connections as Config.MaxConnections allows")
+	errDeviceGone = errors.New("the device is closed or removed")
+	errSourceFull = errors.New("its source has as many connections as Config.MaxPerSource allows (RFC 5042 §6.4.1)")
+)
+
+// adopt adds a connection to those that the device closes. It counts the connection
+// for the source from, unless that is the zero value. After an error the caller
+// closes the connection.
+func (d *Device) adopt(c net.Conn, from netip.Addr) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		err = errDeviceGone
+	case len(d.conns) >= d.cfg.MaxConnections:
+		err = errFull
+	case d.sources[from] >= d.cfg.MaxPerSource:
+		err = errSourceFull
+	}
+	if err != nil {
+		return err
+	}
+	if d.conns[c] = from; from.IsValid() {
+		d.sources[from]++
+	}
+	return nil
+}
+
+// drop closes a connection and removes it from the device.
+func (d *Device) drop(c net.Conn) {
+	c.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	from, ok := d.conns[c]
+	delete(d.conns, c)
+	if !ok || !from.IsValid() {
+		return
+	}
+	if d.sources[from]--; d.sources[from] == 0 {
+		delete(d.sources, from)
+	}
+}
+
+// random returns a number that a peer cannot guess.
+func (d *Device) random() (uint64, error) {
+	var b [8]byte
+	if _, err := io.ReadFull(d.cfg.Rand, b[:]); err != nil {
+		return 0, fmt.Errorf("read 8 random bytes from Config.Rand: %w", err)
+	}
+	return binary.BigEndian.Uint64(b[:]), nil
+}

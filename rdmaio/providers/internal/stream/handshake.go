@@ -1,0 +1,41 @@
+package stream
+
+import "fmt"
+
+// Need returns the next n bytes of the peer's part of the set-up without consuming them. It waits
+// for them for as long as the connection's deadline allows. It fails if n is more than
+// HandshakeInput.
+func (c *Conn) Need(n int) ([]byte, error) {
+	if n > len(c.buf) {
+		return nil, fmt.Errorf("the peer's first message needs %d bytes, want at most %d", n, len(c.buf))
+	}
+	if c.r+n > len(c.buf) {
+		c.w = copy(c.buf, c.buf[c.r:c.w])
+		c.r = 0
+	}
+	for c.w-c.r < n {
+		k, err := c.conn.Read(c.buf[c.w:])
+		c.w += k
+		if err != nil && c.w-c.r < n {
+			return nil, fmt.Errorf("after %d bytes of the peer's first message: %w", c.w-c.r, err)
+		}
+	}
+	return c.buf[c.r : c.r+n], nil
+}
+
+// Skip consumes n bytes that Need returned.
+func (c *Conn) Skip(n int) { c.skip(n) }
+
+// Buffered returns the bytes that were read and not consumed. What the set-up leaves is read as
+// frames.
+func (c *Conn) Buffered() []byte { return c.buf[c.r:c.w] }
+
+// Write writes a part of the set-up.
+func (c *Conn) Write(b []byte) (int, error) { return c.conn.Write(b) }
+
+// Random returns a number that a peer cannot guess.
+func (c *Conn) Random() (uint64, error) { return c.dev.random() }
+
+// SpareKey returns a key that names no region, for the sinks of Reads: see the package
+// documentation.
+func (c *Conn) SpareKey() uint32 { return c.dev.soft.SpareKey() }

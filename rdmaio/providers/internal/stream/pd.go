@@ -1,0 +1,27 @@
+package stream
+
+import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// protectionDomain implements verbs.ProtectionDomain.
+type protectionDomain struct {
+	*soft.Domain
+	dev *Device
+}
+
+// CreateQP implements verbs.ProtectionDomain.
+func (pd *protectionDomain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
+	q := &queuePair{
+		dev:        pd.dev,
+		endStarted: make(chan struct{}), ended: make(chan struct{}), handoff: make(chan struct{}, 1), woken: make(chan struct{}, 1),
+	}
+	if err := q.Configure(pd.Domain, pd.dev.numbers.Add(1), cfg); err != nil {
+		return nil, err
+	}
+	if err := q.Register(q); err != nil {
+		return nil, err
+	}
+	return q, nil
+}

@@ -1,0 +1,82 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// PostSend implements verbs.QueuePair.
+func (q *queuePair) PostSend(wrs []verbs.SendWR) (int, error) {
+	var extra []Extra
+	if attach := q.dev.cfg.Attach; attach != nil {
+		extra = attach(q.Num(), wrs)
+	}
+	q.mu.Lock()
+	n, err := q.postSend(wrs, extra)
+	if n > 0 {
+		q.posts++
+		q.kick()
+	}
+	q.mu.UnlockNotify()
+	return n, err
+}
+
+func (q *queuePair) postSend(wrs []verbs.SendWR, extra []Extra) (int, error) {
+	if s := q.State(); s != verbs.StateConnected || q.ending {
+		return 0, fmt.Errorf("%s: queue pair %d: post send in state %v: %w", q.dev.cfg.Provider, q.Num(), s, verbs.ErrInvalidState)
+	}
+	for i := range wrs {
+		r := q.sq.next()
+		*r = Request{Request: soft.Request{SGL: r.SGL}}
+		if err := q.CheckSend(&r.Request, wrs, i, q.maxSend, q.depth); err != nil {
+			return i, err
+		}
+		if extra != nil && extra[i] != nil {
+			r.Extra = extra[i]
+			if err := r.Extra.Check(); err != nil {
+				return i, q.SendError(wrs, i, err)
+			}
+		}
+		q.sq.push()
+		q.SendUsed.Add(1)
+	}
+	return len(wrs), nil
+}
+
+// PostRecv implements verbs.QueuePair.
+func (q *queuePair) PostRecv(wrs []verbs.RecvWR) (int, error) {
+	q.mu.Lock()
+	n, err := q.postRecv(wrs)
+	if n > 0 {
+		q.wake()
+	}
+	q.mu.UnlockNotify()
+	return n, err
+}
+
+func (q *queuePair) postRecv(wrs []verbs.RecvWR) (int, error) {
+	if s := q.State(); s > verbs.StateConnected || q.ending {
+		return 0, fmt.Errorf("%s: queue pair %d: post receive in state %v: %w", q.dev.cfg.Provider, q.Num(), s, verbs.ErrInvalidState)
+	}
+	for i := range wrs {
+		r := q.rq.next()
+		sgl, total, err := q.CheckRecv(r.sgl, wrs, i)
+		if err != nil {
+			return i, err
+		}
+		*r = recv{wrid: wrs[i].WRID, total: total, sgl: sgl}
+		q.rq.push()
+		q.RecvUsed.Add(1)
+	}
+	return len(wrs), nil
+}
+
+// wake makes the reader look again at what it waits for in await.
+func (q *queuePair) wake() {
+	select {
+	case q.woken <- struct{}{}:
+	default:
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !linux || race || msan || asan
-
-package rdmatcp
-
-const canScatter = false
-
-// readv is never called.
-func readv(uintptr, []byte, []byte) (int, error) { return 0, nil }
