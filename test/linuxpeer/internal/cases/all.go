@@ -8,5 +8,6 @@ func All() []Case {
 		bootCases(),
 		networkCases(),
 		mpaCases(),
+		mountCases(),
 	)
 }

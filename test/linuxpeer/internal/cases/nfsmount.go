@@ -1,0 +1,40 @@
+package cases
+
+import (
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
+)
+
+// mountd is the guest's port of the mount service.
+const mountd = 20048
+
+// mountCases ask the guest's mount service, which speaks TCP.
+func mountCases() []Case {
+	return []Case{{Name: "nfs/mountd", Run: nfsMountd}}
+}
+
+// export returns the handle of the guest's exported folder.
+func export(t *T) nfs3.Handle {
+	cred, err := nfs.Cred(0, 0)
+	t.Must(err)
+	root, err := nfs.Mount(t.Context(), t.Forward(mountd), "/export", cred)
+	t.Must(err)
+	return root
+}
+
+// nfsMountd gets the handle of the export, and none of a folder that is not exported.
+func nfsMountd(t *T) {
+	root := export(t)
+	if n := len(root.Data); n == 0 || n > nfs3.HandleSize {
+		t.Errorf("a handle of %d bytes", n)
+	}
+	cred, err := nfs.Cred(0, 0)
+	t.Must(err)
+	_, err = nfs.Mount(t.Context(), t.Forward(mountd), "/etc", cred)
+	if err == nil || !strings.Contains(err.Error(), "MNT3ERR_ACCES") {
+		t.Errorf("MNT of a folder that is not exported: %v, expected MNT3ERR_ACCES", err)
+	}
+	t.Say("a handle of %d bytes", len(root.Data))
+}
