@@ -24,6 +24,9 @@ type Config struct {
 	// HoldReads makes Read Requests wait for Answer.
 	HoldReads bool
 
+	// Deaf keeps the endpoint from reading the stream until Hear.
+	Deaf bool
+
 	// Reply returns the Reply to a Request. If nil, Answer of Startup does.
 	Reply func(request Startup) Startup
 
@@ -136,10 +139,15 @@ func Attach(conn net.Conn, cfg Config, initiator bool, peer Startup) *Endpoint {
 		p.Expose(stag, r)
 	}
 	p.Post(cfg.Buffers...)
-	p.group.Go(p.reader)
+	if !cfg.Deaf {
+		p.group.Go(p.reader)
+	}
 	p.group.Go(p.writer)
 	return p
 }
+
+// Hear starts to read the stream of a Deaf endpoint.
+func (p *Endpoint) Hear() { p.group.Go(p.reader) }
 
 // Close ends the stream at once, and waits for the goroutines.
 func (p *Endpoint) Close() {
