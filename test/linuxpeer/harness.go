@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ type harness struct {
 	start          time.Time
 	dir            string // of this run: logs and captures
 	image          *image.Image
-	guest          *guest.Guest
+	guests         *guests
 }
 
 // progress reports a step of long work.
@@ -74,14 +73,18 @@ func (h *harness) main(ctx context.Context) (ok bool, err error) {
 		}
 		fmt.Fprintf(h.stderr, "linuxpeer: logs and captures are in %s\n", h.dir)
 	}()
-	if err := h.boot(ctx); err != nil {
+	if h.guests, err = h.prepare(ctx); err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, h.guest.Close()) }()
-	if h.shell {
-		return true, h.runShell(ctx)
+	g, err := h.guests.start(ctx)
+	if err != nil {
+		return false, err
 	}
-	return h.cases(ctx, list)
+	h.progress("the guest is ready")
+	if h.shell {
+		return true, errors.Join(h.runShell(ctx, g), g.Close())
+	}
+	return h.cases(ctx, g, list)
 }
 
 // unable says why this machine cannot run guests, and how it could.
@@ -100,41 +103,15 @@ func unable() string {
 	return "programs are not installed: apt-get install --no-install-recommends " + strings.Join(slices.Compact(missing), " ")
 }
 
-// boot builds the agent and starts the guest.
-func (h *harness) boot(ctx context.Context) error {
-	agent := filepath.Join(h.dir, "agent")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", agent, "github.com/rpcrdma/rpcrdma/test/linuxpeer/agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the agent (run in the module's folder): %w\n%s", err, out)
-	}
-	initrd := filepath.Join(h.dir, "initrd")
-	if err := h.image.Append(initrd, agent); err != nil {
-		return err
-	}
-	h.progress("starting Linux %s", h.image.Release)
-	var err error
-	h.guest, err = guest.Start(ctx, guest.Config{Kernel: h.image.Kernel, Initrd: initrd, Dir: h.dir})
-	if err != nil {
-		return err
-	}
-	h.progress("the guest is ready")
-	return errors.Join(os.Remove(initrd), os.Remove(agent)) // QEMU has read it
-}
-
 // cases runs the cases and prints a line for each. It reports whether none failed.
-func (h *harness) cases(ctx context.Context, list []cases.Case) (bool, error) {
-	env := &cases.Env{Guest: h.guest, Kernel: h.image.Release, Dir: h.dir, Keep: h.keep}
+func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) (bool, error) {
+	env := &cases.Env{Kernel: h.image.Release, Dir: h.dir, Keep: h.keep, Start: h.guests.start}
+	env.Use(g)
 	count := map[cases.Status]int{}
 	var results []cases.Result
-	// The boot's own log comes first, as a result of its own.
-	for _, p := range guest.JudgeLog(h.guest.Console.Since(0)) {
-		count[cases.Fail]++
-		fmt.Fprintf(h.stdout, "FAIL  boot: %s\n", p)
-	}
 	for _, c := range list {
 		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
+			break
 		}
 		res := env.Do(ctx, c)
 		results = append(results, res)
@@ -146,18 +123,16 @@ func (h *harness) cases(ctx context.Context, list []cases.Case) (bool, error) {
 			}
 		}
 	}
-	select {
-	case <-h.guest.Exited():
-		return false, errors.New("the guest ended before the run did")
-	default:
+	problems := env.Close()
+	for _, p := range problems {
+		fmt.Fprintf(h.stdout, "FAIL  between the cases: %s\n", p)
 	}
-	problems := guest.JudgeLog(h.guest.Console.Since(0))
-	ok := count[cases.Fail] == 0 && len(problems) == 0
+	ok := count[cases.Fail] == 0 && len(problems) == 0 && len(results) == len(list)
 	verdict := "passed"
 	if !ok {
 		verdict = "FAILED"
 	}
-	fmt.Fprintf(h.stdout, "linuxpeer: %s: Linux %s: %d passed, %d failed, %d skipped, %d problems in the kernel log, %.0f s\n",
-		verdict, h.image.Release, count[cases.Pass], count[cases.Fail], count[cases.Skip], len(problems), time.Since(h.start).Seconds())
-	return ok, nil
+	fmt.Fprintf(h.stdout, "linuxpeer: %s: Linux %s: %d passed, %d failed, %d skipped, %d not run, %.0f s\n", verdict,
+		h.image.Release, count[cases.Pass], count[cases.Fail], count[cases.Skip], len(list)-len(results), time.Since(h.start).Seconds())
+	return ok, context.Cause(ctx)
 }

@@ -24,7 +24,7 @@ import (
 type settings struct {
 	run, kernel, cache, mirror                  string
 	keep, list, verbose, required, shell, write bool
-	rebuild                                     bool
+	rebuild, boot                               bool
 	timeout                                     time.Duration
 	page                                        string
 }
@@ -82,6 +82,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.BoolVar(&s.shell, "shell", false, "start a shell in the guest and run no cases")
 	f.BoolVar(&s.write, "write", false, "write the kernel's part of the page from what the cases saw")
 	f.BoolVar(&s.rebuild, "rebuild", false, "build the guest again, of the packages that Debian has now")
+	f.BoolVar(&s.boot, "boot", false, "boot the guest; do not continue from the saved state of an earlier one")
 	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
 	if err := f.Parse(args); err != nil {
 		return s, err

@@ -11,7 +11,7 @@ import (
 )
 
 // runShell connects the terminal to a shell in the guest.
-func (h *harness) runShell(ctx context.Context) error {
+func (h *harness) runShell(ctx context.Context, g *guest.Guest) error {
 	fmt.Fprintln(h.stderr, "linuxpeer: a shell in the guest; it has the tools of busybox, rdma-core and nfs-utils. exit ends it.")
 	cmd := guest.Command{Argv: []string{"sh", "-l"}, Env: []string{"PS1=guest:\\w# "}, Dir: "/root", Stdin: os.Stdin, Stdout: h.stdout, Stderr: h.stderr}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -22,7 +22,7 @@ func (h *harness) runShell(ctx context.Context) error {
 		}
 		defer restore()
 	}
-	_, err := h.guest.Do(ctx, cmd)
+	_, err := g.Do(ctx, cmd)
 	if exit := (*guest.ExitError)(nil); errors.As(err, &exit) {
 		return nil // the code of the shell's last command
 	}

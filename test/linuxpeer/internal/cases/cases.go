@@ -20,6 +20,10 @@ type Case struct {
 	// Timeout limits the time of Run and its clean-up. If zero, the default is 30 s.
 	Timeout time.Duration
 	Run     func(t *T) // Run is the case.
+
+	// Own gives the case a guest of its own, which is ended after it. Problems in the log of its
+	// kernel do not fail the case: it looks for those that it expects with [T.KernelLog].
+	Own bool
 }
 
 const defaultTimeout = 30 * time.Second
@@ -56,46 +60,79 @@ type Result struct {
 
 // Env is the environment of cases.
 type Env struct {
-	Guest  *guest.Guest
 	Kernel string // Kernel is the release of the guest's kernel, such as "6.1.0-56-amd64".
 	Dir    string // Dir is the folder in which each case has a folder for its files.
 	Keep   bool   // Keep keeps the files of cases that passed.
+
+	// Start starts a guest: for a case that has its own, and after a case that has harmed the one
+	// that the others share.
+	Start func(context.Context) (*guest.Guest, error)
+
+	shared *guest.Guest
+	judged int // lines of its console that were judged
+}
+
+// Use makes g the guest that cases share. Close ends it.
+func (e *Env) Use(g *guest.Guest) { e.shared, e.judged = g, 0 }
+
+// Close ends the guest and returns the problems in its log that no case was blamed for.
+func (e *Env) Close() []guest.Problem {
+	if e.shared == nil {
+		return nil
+	}
+	problems := guest.JudgeLog(e.shared.Console.Since(e.judged))
+	_ = e.shared.Close() // of the log file; its lines were judged
+	e.shared = nil
+	return problems
+}
+
+// guest returns the guest for a case.
+func (e *Env) guest(ctx context.Context, c Case) (*guest.Guest, error) {
+	if c.Own {
+		return e.Start(ctx)
+	}
+	if e.shared != nil {
+		return e.shared, nil
+	}
+	g, err := e.Start(ctx)
+	if err == nil {
+		e.Use(g)
+	}
+	return g, err
 }
 
 // Do runs a case and returns its result. The files of a case that failed stay in its folder: the
-// capture of its packets, its log, and the kernel's.
+// capture of its packets, its log, and the log of the kernel.
 func (e *Env) Do(ctx context.Context, c Case) Result {
 	start := time.Now()
+	res := Result{Name: c.Name, Status: Pass}
+	g, err := e.guest(ctx, c)
+	if err != nil {
+		res.Status, res.Text = Fail, err.Error()
+		return res
+	}
+	if c.Own {
+		defer g.Close()
+	}
 	limit := c.Timeout
 	if limit == 0 {
 		limit = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("time limit of %v", limit))
 	defer cancel()
-	t := &T{env: e, ctx: ctx, dir: filepath.Join(e.Dir, strings.ReplaceAll(c.Name, "/", "-"))}
-	res := Result{Name: c.Name}
-	if err := os.MkdirAll(t.dir, 0o755); err != nil {
-		res.Status, res.Text = Fail, err.Error()
-		return res
-	}
-	mark := e.Guest.Console.Mark()
-	stop, err := e.Guest.Capture(filepath.Join(t.dir, "capture.pcap"))
-	if err != nil {
-		res.Status, res.Text = Fail, err.Error()
-		return res
-	}
-	t.run(c)
-	if err := stop(); err != nil {
+	dir := filepath.Join(e.Dir, strings.ReplaceAll(c.Name, "/", "-"))
+	t := &T{env: e, ctx: ctx, guest: g, mark: g.Console.Mark(), dir: dir}
+	if err := t.captured(c); err != nil {
 		t.fail(err.Error())
 	}
-	lines := e.Guest.Console.Since(mark)
-	for _, p := range guest.JudgeLog(lines) {
-		t.fail(p.String())
+	lines := g.Console.Since(t.mark)
+	if !c.Own {
+		e.judge(t, g)
 	}
 	res.Time = time.Since(start)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	res.Log, res.Findings, res.Text, res.Status = t.log, t.findings, t.text, Pass
+	res.Log, res.Findings, res.Text = t.log, t.findings, t.text
 	switch {
 	case len(t.failed) > 0:
 		res.Status, res.Text = Fail, firstLine(t.failed[0])
@@ -106,6 +143,45 @@ func (e *Env) Do(ctx context.Context, c Case) Result {
 		res.Status, res.Text = Fail, err.Error()
 	}
 	return res
+}
+
+// judge fails the case for problems in the kernel's log since the last judgement. A guest that has
+// ended or has a problem is not used again.
+func (e *Env) judge(t *T, g *guest.Guest) {
+	lines := g.Console.Since(e.judged)
+	e.judged += len(lines)
+	problems := guest.JudgeLog(lines)
+	for _, p := range problems {
+		t.fail(p.String())
+	}
+	ended := false
+	select {
+	case <-g.Exited():
+		ended = true
+	default:
+	}
+	if ended || len(problems) > 0 {
+		_ = g.Close() // of the log file; its lines were judged
+		e.shared = nil
+	}
+}
+
+// captured runs the case, and writes the guest's packets to a file.
+func (t *T) captured(c Case) error {
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		return err
+	}
+	stop, err := t.guest.Capture(filepath.Join(t.dir, "capture.pcap"))
+	if err != nil {
+		return err
+	}
+	t.run(c)
+	select {
+	case <-t.guest.Exited():
+		return nil
+	default:
+		return stop()
+	}
 }
 
 // files writes the logs of a case, or removes its folder.
@@ -135,7 +211,7 @@ func (t *T) run(c Case) {
 		if t.ctx.Err() != nil {
 			t.fail(context.Cause(t.ctx).Error())
 		}
-	case <-t.env.Guest.Exited():
+	case <-t.guest.Exited():
 		t.fail("the guest has ended; its console has the reason")
 		wait(done, grace)
 	case <-t.ctx.Done():

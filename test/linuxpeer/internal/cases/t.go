@@ -18,9 +18,11 @@ import (
 // T is a case that runs. Fatalf, Skipf and the methods that say so end the case: call them from its
 // own goroutine only. All other methods may be called from any.
 type T struct {
-	env *Env
-	ctx context.Context
-	dir string
+	env   *Env
+	ctx   context.Context
+	guest *guest.Guest
+	mark  int // lines of its console before the case
+	dir   string
 
 	mu       sync.Mutex
 	log      []string
@@ -35,7 +37,10 @@ type T struct {
 func (t *T) Context() context.Context { return t.ctx }
 
 // Guest returns the guest.
-func (t *T) Guest() *guest.Guest { return t.env.Guest }
+func (t *T) Guest() *guest.Guest { return t.guest }
+
+// KernelLog returns the lines that the guest's kernel has logged since the case began.
+func (t *T) KernelLog() []string { return t.guest.Console.Since(t.mark) }
 
 // Kernel returns the release of the guest's kernel, such as "6.1.0-56-amd64".
 func (t *T) Kernel() string { return t.env.Kernel }
@@ -46,7 +51,7 @@ func (t *T) Dir() string { return t.dir }
 // Run runs a program in the guest and returns its standard output without the space around it. If
 // the program cannot be run or has another exit code than 0, the case fails and ends.
 func (t *T) Run(argv ...string) string {
-	res, err := t.env.Guest.Run(t.ctx, argv...)
+	res, err := t.guest.Run(t.ctx, argv...)
 	t.Logf("guest$ %s\n%s%s", strings.Join(argv, " "), res.Stdout, res.Stderr)
 	t.Must(err)
 	return strings.TrimSpace(res.Stdout)
@@ -71,7 +76,7 @@ func (t *T) Background(argv ...string) *Process {
 	p := &Process{t: t, cancel: cancel, done: make(chan struct{}), out: lines{more: make(chan struct{})}}
 	go func() {
 		defer close(p.done)
-		p.res, p.err = t.env.Guest.Do(ctx, guest.Command{Argv: argv, Stdout: &p.out, Stderr: &p.out})
+		p.res, p.err = t.guest.Do(ctx, guest.Command{Argv: argv, Stdout: &p.out, Stderr: &p.out})
 		p.out.close()
 	}()
 	t.Cleanup(func() {
@@ -123,7 +128,7 @@ func (t *T) AwaitListener(port int) {
 // Forward returns an address of the host that leads to a TCP port of the guest. A connection to it
 // succeeds even if nothing listens in the guest: it then ends without a byte.
 func (t *T) Forward(port int) string {
-	addr, err := t.env.Guest.Forward(port)
+	addr, err := t.guest.Forward(port)
 	t.Must(err)
 	return addr
 }

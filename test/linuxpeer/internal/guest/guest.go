@@ -29,8 +29,13 @@ const QEMU = "qemu-system-x86_64"
 
 // Config is the settings of a guest.
 type Config struct {
-	Kernel string // Kernel is the file of the kernel.
-	Initrd string // Initrd is the file of the initramfs, with the agent.
+	// Kernel is the file of the kernel.
+	Kernel string
+	// Initrd is the file of the initramfs, with the agent.
+	Initrd string
+	// State is the file of a state that Save wrote, of a guest with the same kernel, initramfs and
+	// memory. If empty, the guest boots.
+	State string
 	// Dir is an existing folder for the console's log. It must have a short path.
 	Dir string
 	// Memory is in MiB. If zero, the default is 1024: with 512 the server refuses chunks of 128
@@ -38,6 +43,31 @@ type Config struct {
 	Memory int
 	// Start limits the time until the agent answers. If zero, the default is two minutes.
 	Start time.Duration
+}
+
+func (cfg Config) defaults() Config {
+	if cfg.Memory == 0 {
+		cfg.Memory = 1024
+	}
+	if cfg.Start == 0 {
+		cfg.Start = 2 * time.Minute
+	}
+	return cfg
+}
+
+// args returns the arguments of QEMU that a saved state depends on.
+func (cfg Config) args() []string {
+	// Stalls of emulated processors are no fault of the kernel: its watchdogs for them are off.
+	const params = "console=ttyS0 panic=-1 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 tsc=unstable " +
+		"mitigations=off audit=0"
+	return []string{
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", strconv.Itoa(cfg.Memory),
+		"-kernel", cfg.Kernel, "-initrd", cfg.Initrd, "-append", params,
+		"-netdev", "user,id=net0", "-device", "virtio-net-pci,netdev=net0,romfile=",
+		"-device", "virtio-rng-pci",
+		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+	}
 }
 
 // Guest is a virtual machine that runs.
@@ -57,12 +87,7 @@ type Guest struct {
 
 // Start starts a guest and blocks until it accepts commands. Close ends it.
 func Start(ctx context.Context, cfg Config) (*Guest, error) {
-	if cfg.Memory == 0 {
-		cfg.Memory = 1024
-	}
-	if cfg.Start == 0 {
-		cfg.Start = 2 * time.Minute
-	}
+	cfg = cfg.defaults()
 	log, err := os.Create(filepath.Join(cfg.Dir, "console.log"))
 	if err != nil {
 		return nil, err
@@ -72,17 +97,11 @@ func Start(ctx context.Context, cfg Config) (*Guest, error) {
 		Console: NewConsole(log), log: log, errs: &tail{},
 		exited: make(chan struct{}), forwards: map[int]string{},
 	}
-	// Stalls of emulated processors are no fault of the kernel: its watchdogs for them are off.
-	const params = "console=ttyS0 panic=-1 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 tsc=unstable mitigations=off audit=0"
-	g.cmd = exec.Command(QEMU,
-		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", strconv.Itoa(cfg.Memory),
-		"-kernel", cfg.Kernel, "-initrd", cfg.Initrd, "-append", params,
-		"-netdev", "user,id=net0", "-device", "virtio-net-pci,netdev=net0,romfile=",
-		"-device", "virtio-rng-pci",
-		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
-		"-qmp", "unix:"+socket+",server=on,wait=off",
-	)
+	args := append(cfg.args(), "-qmp", "unix:"+socket+",server=on,wait=off")
+	if cfg.State != "" {
+		args = append(args, "-incoming", "exec:exec cat "+quote(cfg.State))
+	}
+	g.cmd = exec.Command(QEMU, args...)
 	g.cmd.Stdout, g.cmd.Stderr = g.Console, g.errs
 	if err := startBound(g.cmd, g.exited); err != nil {
 		log.Close()
@@ -94,15 +113,15 @@ func Start(ctx context.Context, cfg Config) (*Guest, error) {
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Start, fmt.Errorf("the guest did not start within %v", cfg.Start))
 	defer cancel()
-	if err := g.await(ctx, socket); err != nil {
+	if err := g.await(ctx, socket, cfg.State != ""); err != nil {
 		g.Close()
 		return nil, fmt.Errorf("%w; console: %s", err, log.Name())
 	}
 	return g, nil
 }
 
-// await blocks until the agent answers.
-func (g *Guest) await(ctx context.Context, socket string) error {
+// await blocks until the guest is ready: it has booted, or it answers.
+func (g *Guest) await(ctx context.Context, socket string, resumed bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -116,14 +135,16 @@ func (g *Guest) await(ctx context.Context, socket string) error {
 	if g.qmp, err = dialQMP(ctx, socket); err != nil {
 		return err
 	}
+	if resumed {
+		return g.resume(ctx)
+	}
 	if _, err := g.Console.Wait(ctx, 0, control.Ready); err != nil {
 		if errors.Is(err, io.EOF) {
 			return g.died()
 		}
 		return err
 	}
-	_, err = g.Run(ctx, "true")
-	return err
+	return nil
 }
 
 // died describes the end of QEMU.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+)
+
+// guests starts guests, all alike. The first of its kind boots, and its state is kept beside the
+// image: others continue from there.
+type guests struct {
+	h     *harness
+	cfg   guest.Config
+	state string // file of the state, in the image's folder
+	count int
+}
+
+// prepare builds the agent and the initramfs.
+func (h *harness) prepare(ctx context.Context) (*guests, error) {
+	agent := filepath.Join(h.dir, "agent")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", agent,
+		"github.com/rpcrdma/rpcrdma/test/linuxpeer/agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the agent (run in the module's folder): %w\n%s", err, out)
+	}
+	initrd := filepath.Join(h.dir, "initrd")
+	if err := h.image.Append(initrd, agent); err != nil {
+		return nil, err
+	}
+	s := &guests{h: h, cfg: guest.Config{Kernel: h.image.Kernel, Initrd: initrd}}
+	key, err := s.cfg.StateKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.state = filepath.Join(h.image.Dir, statePrefix+key)
+	return s, nil
+}
+
+const statePrefix = "state-"
+
+// start starts a guest.
+func (s *guests) start(ctx context.Context) (*guest.Guest, error) {
+	s.count++
+	cfg := s.cfg
+	cfg.Dir = filepath.Join(s.h.dir, "guest-"+strconv.Itoa(s.count))
+	if err := os.Mkdir(cfg.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(s.state); err == nil && !s.h.boot {
+		cfg.State = s.state
+		g, err := guest.Start(ctx, cfg)
+		if err == nil || ctx.Err() != nil {
+			return g, err
+		}
+		s.h.progress("the saved state of the guest cannot be used, it boots: %v", err)
+		cfg.State = ""
+	}
+	s.h.progress("booting Linux %s", s.h.image.Release)
+	g, err := guest.Start(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if problems := guest.JudgeLog(g.Console.Since(0)); len(problems) > 0 {
+		return nil, errors.Join(fmt.Errorf("the guest's boot: %s", problems[0]), g.Close())
+	}
+	if err := s.save(ctx, g); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// save keeps the state of a guest that has booted, with its log, instead of older ones.
+func (s *guests) save(ctx context.Context, g *guest.Guest) error {
+	entries, err := os.ReadDir(s.h.image.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		// A process that is reading one has it open; one that is about to boots.
+		if strings.HasPrefix(e.Name(), statePrefix) {
+			if err := os.Remove(filepath.Join(s.h.image.Dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	log := strings.Join(g.Console.Since(0), "\n") + "\n"
+	if err := os.WriteFile(s.state+".log", []byte(log), 0o644); err != nil {
+		return err
+	}
+	return g.Save(ctx, s.state)
+}
