@@ -496,3 +496,20 @@ func FuzzULPDU(f *testing.F) {
 		a.Close()
 	})
 }
+
+// No startup frame and no Terminate Header makes a decoder panic, and what it reads it also writes.
+func FuzzHeaders(f *testing.F) {
+	f.Add((&Startup{Enhanced: true, IRD: 1, Private: []byte("x")}).Bytes())
+	f.Add((&Terminate{Code: MPACRC, M: true, D: true, DDP: make([]byte, UntaggedHeader)}).Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := ReadStartup(bytes.NewReader(b), false); err == nil && s.Enhanced == (b[16]&0x10 != 0) {
+			n := len(s.Bytes())
+			if !bytes.Equal(s.Bytes(), b[:n]) {
+				t.Errorf("frame %x, want %x", s.Bytes(), b[:n])
+			}
+		}
+		if h, err := ParseTerminate(b); err == nil && !bytes.HasPrefix(b, h.Bytes()) {
+			t.Errorf("Terminate %x, want %x", h.Bytes(), b)
+		}
+	})
+}
