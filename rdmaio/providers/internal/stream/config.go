@@ -52,6 +52,13 @@ type Shape struct {
 
 	// The largest payloads of a frame that are staged. See Copies in the package documentation.
 	StageSend, StageReceive int
+
+	// Whole makes the frames of a message follow each other: none of a response comes between those
+	// of a request, and the reverse.
+	Whole bool
+
+	// SumFirst makes the checksum of a frame with staged payload be checked before its header.
+	SumFirst bool
 }
 
 // fill returns the configuration with defaults for zero fields, and values that are never reached

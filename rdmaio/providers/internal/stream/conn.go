@@ -45,8 +45,9 @@ type Conn struct {
 	openBytes int64     // payload that has arrived since then
 
 	// Sending: used by the token's holder only (see queuePair.sending).
-	truncated bool // a frame was written in part and cannot be finished
-	attempt   attempt
+	truncated  bool // a frame was written in part and cannot be finished
+	splitFirst int  // the first write has only so many bytes, unless 0
+	attempt    attempt
 
 	// Set by other goroutines.
 	closing        atomic.Bool // the connection ends
@@ -232,10 +233,10 @@ func (c *Conn) send(b *batch, release func()) error {
 			release()
 			continue
 		}
-		var err error
-		if c.tcp != nil {
+		err := c.writeSplit(b)
+		if err == nil && c.tcp != nil {
 			_, err = b.bufs.WriteTo(c.tcp)
-		} else {
+		} else if err == nil {
 			err = b.writeEach(c.conn)
 		}
 		switch {
@@ -254,6 +255,29 @@ func (c *Conn) send(b *batch, release func()) error {
 		}
 		// The deadline of interrupt or stop: handled at the start of the loop.
 	}
+}
+
+// firstPart returns the bytes that the next write may have: see splitFirst.
+func (c *Conn) firstPart(b []byte) []byte {
+	if n := c.splitFirst; n > 0 && n < len(b) {
+		c.splitFirst = 0
+		return b[:n]
+	}
+	return b
+}
+
+// writeSplit writes the first bytes of a batch, if they are the first of all and must have a write
+// of their own.
+func (c *Conn) writeSplit(b *batch) error {
+	if c.splitFirst == 0 {
+		return nil
+	}
+	n, err := c.conn.Write(b.bufs[0][:min(c.splitFirst, len(b.bufs[0]))])
+	b.bufs[0] = b.bufs[0][n:]
+	if c.splitFirst -= n; err == nil {
+		c.splitFirst = 0
+	}
+	return err
 }
 
 // hangup closes the stream: it sends last, closes the sending direction, and waits up to

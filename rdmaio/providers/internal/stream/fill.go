@@ -23,9 +23,11 @@ func (q *queuePair) fill(c *Conn, stagedOnly bool) (more bool) {
 	shape := &q.dev.cfg.Shape
 	q.out.first = q.sqNext
 	for !q.out.full(shape) && !q.ending {
-		a := q.fillRequest(c, stagedOnly)
-		b := stepNone
-		if !q.out.full(shape) && !q.ending {
+		a, b := stepNone, stepNone
+		if !shape.Whole || !q.insideResponse() {
+			a = q.fillRequest(c, stagedOnly)
+		}
+		if !q.out.full(shape) && !q.ending && (!shape.Whole || !q.insideRequest()) {
 			b = q.fillResponse(c, stagedOnly)
 		}
 		if a == stepNeedsWriter || b == stepNeedsWriter {
@@ -37,6 +39,14 @@ func (q *queuePair) fill(c *Conn, stagedOnly bool) (more bool) {
 	}
 	q.out.requests, q.out.responses = q.sqNext, q.rspNext
 	return more
+}
+
+// insideRequest reports whether some frames of request sqNext were sent, but not the last.
+func (q *queuePair) insideRequest() bool { return q.begun && q.sqSent > 0 }
+
+// insideResponse reports the same of response rspNext.
+func (q *queuePair) insideResponse() bool {
+	return q.rspNext < q.resp.tail && q.resp.at(q.rspNext).Sent > 0
 }
 
 // fillRequest adds the next frame of request sqNext.

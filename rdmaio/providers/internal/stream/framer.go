@@ -44,6 +44,10 @@ type Session struct {
 	ResponderResources int    // Reads of the peer that may be outstanding
 	MaxSend            uint32 // length of the longest Send that the peer accepts
 
+	// SplitFirst is the number of bytes in the first write of frames to a plain TCP connection: the
+	// rest follows in a write of its own. If 0, frames are not split.
+	SplitFirst int
+
 	// Sum returns the checksum of the bytes whose checksum is sum, followed by b; that of no bytes
 	// is 0. If nil, the trailer of a frame is sent as zero and not checked.
 	Sum func(sum uint32, b []byte) uint32
@@ -68,7 +72,7 @@ type Framer interface {
 
 	// LastBytes appends the report of why this side ends the connection to b, if the framing has
 	// one and a frame may follow those already sent. It runs on the reader, with the lock, after
-	// the last of all other calls, and only if Ready has returned true.
+	// the last of all other calls, and only if Ready has returned true or a frame has arrived.
 	LastBytes(b []byte, why *Report, sent Progress) []byte
 }
 
@@ -109,7 +113,8 @@ type Sender interface {
 //
 // For a frame they come in this order, and the rest of the frame is not awaited before they have
 // succeeded: HeaderSize, Decode, Accept, Control; payload and trailer are read; BadSum, or
-// Observe and then one of Deliver and Ended.
+// Observe and then one of Deliver and Ended. With Shape.SumFirst, BadSum is called first if
+// Shape.StageReceive and the size that Wire returns allow it, for a Frame without fields.
 type Receiver interface {
 	// Wire returns the size of the frame that begins with prefix (Shape.Prefix bytes), trailer
 	// included. It decides about waiting only: nothing of the prefix has been checked.

@@ -7,14 +7,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// receiveStaged reads the rest of a frame and checks its checksum, then places the payload.
-func (q *queuePair) receiveStaged(c *Conn, f *Frame) error {
+// receiveStaged reads the rest of a frame and checks its checksum, unless that was summed before,
+// then places the payload.
+func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 	end := f.Head + f.Payload + f.Pad
 	b, err := q.need(c, end+trailerSize)
 	if err != nil {
 		return unexpected(err)
 	}
-	if c.sum != nil {
+	if c.sum != nil && !summed {
 		if err := c.checkSum(f, c.sum(0, b[:end]), b[end:]); err != nil {
 			return err
 		}

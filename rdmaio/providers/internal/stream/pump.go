@@ -129,7 +129,7 @@ func (q *queuePair) pump(c *Conn) bool {
 		q.ioCount++
 		q.mu.Unlock()
 		q.out.seal(c.sum)
-		n, err := c.try(q.out.bufs[0])
+		n, err := c.try(c.firstPart(q.out.bufs[0]))
 		q.mu.Lock()
 		switch whole := q.out.advance(n); {
 		case err != nil:
@@ -190,7 +190,7 @@ func (q *queuePair) write(c *Conn) bool {
 	whole, err := false, error(nil)
 	if c.raw != nil && len(q.out.bufs) == 1 { // staged: the socket often takes it at once
 		var n int
-		n, err = c.try(q.out.bufs[0])
+		n, err = c.try(c.firstPart(q.out.bufs[0]))
 		whole = q.out.advance(n)
 		c.truncated = c.truncated || err != nil
 	}

@@ -107,7 +107,7 @@ func (q *queuePair) Disconnect() error {
 }
 
 // DisconnectFor implements verbs.ReasonDisconnecter. It returns verbs.ErrNotSupported if the
-// framing has no reports.
+// framing has no reports, or if this side may not send yet (Sender.Ready).
 func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
 	if no := q.dev.cfg.NoReports; no != "" {
 		return fmt.Errorf("%s: queue pair %d: disconnect with reason %v: %s: %w", q.dev.cfg.Provider, q.Num(), why, no, verbs.ErrNotSupported)
@@ -118,6 +118,12 @@ func (q *queuePair) DisconnectFor(why verbs.DisconnectReason) error {
 		said = ReasonFormat
 	case verbs.ReasonTime:
 		said = ReasonSlow
+	}
+	q.mu.Lock()
+	early := said != ReasonGoodbye && q.State() == verbs.StateConnected && !q.mayWrite
+	q.mu.Unlock()
+	if early {
+		return fmt.Errorf("%s: queue pair %d: disconnect with reason %v: the peer must send first, and has sent nothing: %w", q.dev.cfg.Provider, q.Num(), why, verbs.ErrNotSupported)
 	}
 	q.disconnect(verbs.ErrDisconnected, said)
 	return nil
@@ -166,6 +172,9 @@ func (q *queuePair) start(c *Conn, s *Session) error {
 	}
 	q.depth, q.resources, q.maxSend, q.cancel = s.InitiatorDepth, s.ResponderResources, s.MaxSend, nil
 	c.framer, c.sum = s.Framer, s.Sum
+	if c.tcp != nil {
+		c.splitFirst = s.SplitFirst
+	}
 	q.mayWrite = c.framer.Ready()
 	q.conn.Store(c)
 	q.SetState(verbs.StateConnected)

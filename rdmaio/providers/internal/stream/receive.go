@@ -57,7 +57,7 @@ func (q *queuePair) lastBytes(c *Conn) (b []byte) {
 			b = append(b, rest...)
 		}
 	}
-	if q.last.Reason == ReasonNone || !q.mayWrite {
+	if q.last.Reason == ReasonNone || !q.mayWrite && !q.last.AtHand {
 		return b
 	}
 	sent := NotBegun
@@ -131,6 +131,18 @@ func (q *queuePair) readFrame(c *Conn) error {
 	if err != nil {
 		return unexpected(err)
 	}
+	summed := false
+	if shape := &q.dev.cfg.Shape; shape.SumFirst && c.sum != nil {
+		wire := c.framer.Wire(b)
+		if summed = wire <= shape.Header+shape.StageReceive; summed {
+			if b, err = q.need(c, wire); err != nil {
+				return unexpected(err)
+			}
+			if err := c.checkSum(&Frame{}, c.sum(0, b[:wire-trailerSize]), b[wire-trailerSize:]); err != nil {
+				return err
+			}
+		}
+	}
 	size, err := c.framer.HeaderSize(b)
 	if err != nil {
 		return &breach{err}
@@ -155,7 +167,7 @@ func (q *queuePair) readFrame(c *Conn) error {
 		}
 	}
 	if f.Payload <= q.dev.cfg.Shape.StageReceive {
-		return q.receiveStaged(c, f)
+		return q.receiveStaged(c, f, summed)
 	}
 	if err := q.receiveDirect(c, f); err != nil {
 		return unexpected(err)
