@@ -33,6 +33,9 @@ type Header struct {
 	MO   uint32
 }
 
+// IsTagged reports whether a segment that begins with a byte is tagged.
+func IsTagged(first byte) bool { return first&flagTagged != 0 }
+
 // Size returns the size of the header in bytes.
 func (h *Header) Size() int {
 	if h.Tagged {
@@ -68,7 +71,7 @@ func (h *Header) Decode(b []byte) error {
 	if len(b) == 0 {
 		return &Error{Rule: Truncated, Want: 1}
 	}
-	*h = Header{Tagged: b[0]&flagTagged != 0, Last: b[0]&flagLast != 0}
+	*h = Header{Tagged: IsTagged(b[0]), Last: b[0]&flagLast != 0}
 	if v := b[0] & maskVersion; v != version {
 		return h.refuse(BadVersion, uint64(v), version)
 	}

@@ -52,6 +52,9 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode %d", uint8(o))
 }
 
+// OpcodeOf returns the opcode in an RDMAP control field, which is not checked.
+func OpcodeOf(control uint8) Opcode { return Opcode(control & maskOpcode) }
+
 // Control returns the RDMAP control field of a message.
 func (o Opcode) Control() uint8 { return versionBits | uint8(o) }
 
@@ -82,7 +85,7 @@ func (o Opcode) Solicited() bool { return o == SendSE || o == SendSEInvalidate }
 // Check returns the opcode of a segment with n bytes of payload. It checks version and
 // opcode, and that flag, queue and size are those of the opcode (RFC 5040 §4.1, §4.2).
 func Check(h *ddp.Header, n int) (Opcode, error) {
-	op := Opcode(h.ULP & maskOpcode)
+	op := OpcodeOf(h.ULP)
 	switch v := h.ULP & maskVersion; {
 	case v != versionBits:
 		return op, fault(BadVersion, op, uint64(v>>6), 1)

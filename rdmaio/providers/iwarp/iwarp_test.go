@@ -1,0 +1,97 @@
+package iwarp_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+const local = "127.0.0.1:0"
+
+func open(t testing.TB, cfg *iwarp.Config) *iwarp.Device {
+	t.Helper()
+	d, err := iwarp.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// remove removes a device of this package.
+func remove(d verbs.Device) { d.(*iwarp.Device).Remove() }
+
+// acceptance runs the acceptance suite between two devices of their own configurations.
+func acceptance(t *testing.T, client, server iwarp.Config) {
+	t.Parallel()
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		return verbstest.Fabric{Client: open(t, &client), Server: open(t, &server), Addr: local, Remove: remove}
+	})
+}
+
+func TestAcceptance(t *testing.T) {
+	quick := iwarp.Config{ReceiveTimeout: 20 * time.Millisecond}
+	acceptance(t, quick, quick)
+}
+
+// A FPDU for each TCP segment of an Ethernet, with and without CRCs.
+func TestAcceptanceShortFPDUs(t *testing.T) {
+	acceptance(t, iwarp.Config{MULPDU: 1442}, iwarp.Config{MULPDU: 1442})
+}
+
+func TestAcceptanceShortestFPDUs(t *testing.T) {
+	acceptance(t, iwarp.Config{MULPDU: 128}, iwarp.Config{MULPDU: 131})
+}
+
+func TestAcceptanceNoCRC(t *testing.T) {
+	acceptance(t, iwarp.Config{NoCRC: true, MULPDU: 1442}, iwarp.Config{NoCRC: true})
+}
+
+// The peer-to-peer model, with each ready-to-receive indication.
+func TestAcceptancePeerToPeer(t *testing.T) {
+	for name, kind := range map[string]iwarp.RTR{"send": iwarp.RTRSend, "write": iwarp.RTRWrite, "read": iwarp.RTRRead} {
+		t.Run(name, func(t *testing.T) {
+			acceptance(t, iwarp.Config{PeerToPeer: true, RTR: kind}, iwarp.Config{})
+		})
+	}
+}
+
+// A device can connect to itself.
+func TestAcceptanceLoopback(t *testing.T) {
+	t.Parallel()
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		d := open(t, nil)
+		return verbstest.Fabric{Client: d, Server: d, Addr: local, Remove: remove}
+	})
+}
+
+func TestAcceptanceTraced(t *testing.T) {
+	t.Parallel()
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		tr := trace.New(trace.Config{Sink: trace.NewRecorder(1 << 20).Add})
+		return verbstest.Fabric{Client: tr.Device(open(t, nil)), Server: tr.Device(open(t, nil)), Addr: local}
+	})
+}
+
+// The wrapper that injects faults, with none, changes nothing.
+func TestAcceptanceWrapped(t *testing.T) {
+	t.Parallel()
+	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
+		in := fault.New(fault.Config{})
+		return verbstest.Fabric{Client: in.Device(open(t, nil)), Server: in.Device(open(t, nil)), Addr: local}
+	})
+}
+
+func BenchmarkVerbs(b *testing.B) {
+	verbstest.Benchmark(b, func(tb testing.TB) verbstest.Fabric {
+		return verbstest.Fabric{Client: open(tb, nil), Server: open(tb, nil), Addr: local, Remove: remove}
+	})
+}
