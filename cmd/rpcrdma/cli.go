@@ -49,7 +49,7 @@ func (o *output) Write(b []byte) (int, error) {
 // commandLine has the commands. Each sets its default of -provider.
 type commandLine struct {
 	Ping       pingCmd       `cmd:"" set:"provider=rdmatcp"`
-	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=rdmatcp"`
+	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
 	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
 	Completion completionCmd `cmd:""`

@@ -46,7 +46,7 @@ func TestCompletion(t *testing.T) {
 	cases := []completiontest.Case{
 		{Line: "rpcrdma p", Want: []string{"ping", "perf"}, Not: "serve"},
 		{Line: "rpcrdma perf -pro", Want: []string{"-provider"}, Not: "-size"},
-		{Line: "rpcrdma ping -provider ", Want: []string{"rdmatcp", "mem"}, Not: "-c"},
+		{Line: "rpcrdma ping -provider ", Want: []string{"rdmatcp", "iwarp", "mem"}, Not: "-c"},
 		{Line: "rpcrdma ping -versions ", Want: []string{"2,1", "1"}, Not: "mem"},
 		{Line: "rpcrdma serve -trace ", Want: []string{"file.txt"}, Not: "mem"},
 		{Line: "rpcrdma help ex", Want: []string{"exit-codes"}, Not: "perf"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -25,7 +26,7 @@ var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 
 // deviceFlags are the flags that ping, nfsping, perf and serve share.
 type deviceFlags struct {
-	Provider string   `default:"${provider}" enum:"rdmatcp,mem"`
+	Provider string   `default:"${provider}" enum:"rdmatcp,iwarp,mem"`
 	Versions versions `default:"1"`
 	Inline   size     `default:"4096"`
 	Credits  int      `default:"32"`
@@ -116,6 +117,8 @@ func (f *fabric) open(name string) (verbs.Device, error) {
 		dev, err = f.net.Open(name, nil)
 	case "rdmatcp":
 		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log})
+	case "iwarp":
+		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log})
 	}
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "device", err: err}

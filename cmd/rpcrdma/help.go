@@ -197,7 +197,8 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
 
 const helpDevice = `
 Flags of ping, nfsping, perf and serve:
-  -provider NAME   rdmatcp (the default): RDMA framed in TCP; mem: in this process only
+  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP over TCP, which Linux and RDMA hardware
+                   speak; mem: in this process only. The default is rdmatcp, and iwarp for nfsping
   -versions LIST   versions of RPC-over-RDMA, the preferred one first: 1, 2, or 2,1; default 1. The
                    client offers the first, and takes the other if the server refuses it. A server
                    takes the version of the client's first message, and the order has no effect. A

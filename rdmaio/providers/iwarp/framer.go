@@ -78,7 +78,8 @@ func (f *framer) rtr() []byte {
 		h := ddp.Header{Last: true, ULP: rdmap.Send.Control(), MSN: f.sends.Next()}
 		return f.finish(put(nil, &h, 0), 0)
 	case mpa.RTRRead:
-		f.rtrRead, f.ready = true, false // this Read is not one of the queue pair's, which has depths
+		// The queue pair does not count this Read, so nothing is sent before the response.
+		f.rtrRead, f.ready = true, false
 		h := ddp.Header{Last: true, ULP: rdmap.ReadRequestOp.Control(), QN: rdmap.QueueRead, MSN: f.reads.Next()}
 		stag := f.unchecked(0)
 		return f.finish(putRead(put(nil, &h, rdmap.ReadRequestSize), &rdmap.ReadRequest{SinkSTag: stag, SourceSTag: stag}), 0)
