@@ -156,3 +156,50 @@ func TestWriteError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Read returns the segments that were written. Files that are cut off, or of another kind, are
+// errors.
+func TestRead(t *testing.T) {
+	var out bytes.Buffer
+	file := pcapng.NewFile(&out, 0)
+	first, second := file.Connection("first"), file.Connection("second")
+	second.Segment(false, time.Time{}, []byte("one"))
+	first.Segment(true, time.Time{}, []byte("two"))
+	second.Segment(true, time.Time{}, nil)
+	want := []pcapng.Segment{
+		{Connection: 0, Payload: []byte("one")},
+		{Connection: 1, FromInitiator: true, Payload: []byte("two")},
+		{Connection: 0, FromInitiator: true, Payload: []byte{}},
+	}
+	got, err := pcapng.Read(out.Bytes())
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, d)
+	}
+	for n := range out.Len() {
+		if got, err := pcapng.Read(out.Bytes()[:n]); err == nil && len(got) >= len(want) {
+			t.Errorf("%d of %d bytes are %d segments", n, out.Len(), len(got))
+		}
+	}
+	out.Reset()
+	pcapng.NewFile(&out, 50).Connection("short").Segment(true, time.Time{}, make([]byte, 100))
+	if _, err := pcapng.Read(out.Bytes()); err == nil {
+		t.Error("a shortened packet was read")
+	}
+}
+
+// FuzzRead reads arbitrary files without a panic, and returns no more than they have.
+func FuzzRead(f *testing.F) {
+	var out bytes.Buffer
+	pcapng.NewFile(&out, 0).Connection("c").Segment(true, time.Time{}, []byte("data"))
+	f.Add(out.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all, _ := pcapng.Read(b)
+		n := 0
+		for _, s := range all {
+			n += 40 + len(s.Payload)
+		}
+		if n > len(b) {
+			t.Errorf("%d bytes of packets in %d bytes", n, len(b))
+		}
+	})
+}

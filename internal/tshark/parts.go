@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +13,9 @@ type Part struct {
 	Packet int    // from 1
 	Proto  string // name of the protocol
 	Fields map[string][]string
+
+	// Text has a line for each field, as Wireshark's window shows it.
+	Text string
 }
 
 // One returns the value of a field that the part has once, or "".
@@ -51,14 +55,15 @@ func Only(all []Part, protos ...string) []Part {
 	return slices.DeleteFunc(slices.Clone(all), func(p Part) bool { return !slices.Contains(protos, p.Proto) })
 }
 
-// Parts returns what tshark shows of a capture, dissector by dissector in the order of the packets.
-// A field is listed with all values that it has in a part, in the order in which they are shown.
-// Wireshark reads the packets twice, as its window does.
-func Parts(tb testing.TB, in Input) (all []Part) {
+// Parts returns what tshark shows of a capture, dissector by dissector in the order of the packets,
+// for the given protocols, or for all. A field is listed with all values that it has in a part, in
+// the order in which they are shown. Wireshark reads the packets twice, as its window does.
+func Parts(tb testing.TB, in Input, protos ...string) (all []Part) {
 	tb.Helper()
 	type field struct {
 		Name   string  `xml:"name,attr"`
 		Show   string  `xml:"show,attr"`
+		Line   string  `xml:"showname,attr"`
 		Fields []field `xml:"field"`
 		Protos []field `xml:"proto"`
 	}
@@ -67,22 +72,29 @@ func Parts(tb testing.TB, in Input) (all []Part) {
 			Protos []field `xml:"proto"`
 		} `xml:"packet"`
 	}
-	if err := xml.Unmarshal(Run(tb, in, "-T", "pdml", "-2"), &doc); err != nil {
+	args := []string{"-T", "pdml", "-2"}
+	if len(protos) > 0 {
+		args = append(args, "-J", strings.Join(protos, " "))
+	}
+	if err := xml.Unmarshal(Run(tb, in, args...), &doc); err != nil {
 		tb.Fatal(err)
 	}
 	for i, packet := range doc.Packets {
 		for _, proto := range packet.Protos {
 			part := Part{Packet: i + 1, Proto: proto.Name, Fields: map[string][]string{}}
+			var lines []string
 			var add func(field)
 			add = func(f field) {
 				for _, below := range append(f.Fields, f.Protos...) {
 					if below.Name != "" {
 						part.Fields[below.Name] = append(part.Fields[below.Name], below.Show)
 					}
+					lines = append(lines, below.Line)
 					add(below)
 				}
 			}
 			add(proto)
+			part.Text = strings.Join(lines, "\n")
 			all = append(all, part)
 		}
 	}

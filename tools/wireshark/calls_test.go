@@ -139,29 +139,37 @@ type streams interface {
 type recording struct {
 	streams
 	file *pcapng.File
-	now  atomic.Int64
+	now  *atomic.Int64
 }
 
 // Dial implements verbs.Device.
 func (r *recording) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err
+		return r.streams.Dial(ctx, addr, qp, params) // for its error
 	}
 	now := func() time.Time { return time.Unix(1000, 0).Add(time.Duration(r.now.Add(1)) * time.Millisecond) }
 	return r.DialConn(ctx, pcapng.Record(conn, pcapng.Recording{File: r.file, Name: "client", Initiator: true, Now: now}), qp, params)
 }
 
-// record returns the name of a capture of connections of clients. work dials by the device that it
-// gets.
-func record(t *testing.T, dev streams, work func(verbs.Device)) string {
+// recordAll returns the name of a capture of connections of clients. work dials by devices that it
+// wraps.
+func recordAll(t *testing.T, work func(wrap func(streams) verbs.Device)) string {
 	t.Helper()
 	var out bytes.Buffer
 	file := pcapng.NewFile(&out, 0)
-	work(&recording{streams: dev, file: file})
+	now := new(atomic.Int64)
+	work(func(dev streams) verbs.Device { return &recording{dev, file, now} })
 	name := filepath.Join(t.TempDir(), "recorded.pcapng")
 	if err := errors.Join(file.Err(), os.WriteFile(name, out.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// record returns the name of a capture of the connections of a client. work dials by the device
+// that it gets.
+func record(t *testing.T, dev streams, work func(verbs.Device)) string {
+	t.Helper()
+	return recordAll(t, func(wrap func(streams) verbs.Device) { work(wrap(dev)) })
 }

@@ -39,6 +39,30 @@ func compare(t *testing.T, name string, found []tshark.Part, pieces []piece) {
 	}
 }
 
+// byConnection returns what the dissector shows of the RDMA segments of each of n connections.
+func byConnection(t *testing.T, in tshark.Input, n int) [][]tshark.Part {
+	t.Helper()
+	found := make([][]tshark.Part, n)
+	stream := 0
+	for _, p := range tshark.Parts(t, in, "tcp", "rdmatcp") {
+		switch p.Proto {
+		case "tcp":
+			stream = int(p.Number(t, "tcp.stream"))
+		case "rdmatcp":
+			found[stream] = append(found[stream], p)
+		}
+	}
+	return found
+}
+
+// compareAll compares what the dissector shows of connections with what package segment reads.
+func compareAll(t *testing.T, in tshark.Input, connections [][]piece) {
+	t.Helper()
+	for i, found := range byConnection(t, in, len(connections)) {
+		compare(t, fmt.Sprintf("connection %d", i), found, connections[i])
+	}
+}
+
 // Each field of each segment has the value that package segment reads, however TCP cuts the stream.
 func TestSegmentFields(t *testing.T) {
 	whole := base(t)
@@ -183,16 +207,7 @@ func TestSegmentRules(t *testing.T) {
 	connections = append(connections, append(whole[:2:2], whole[7]))
 	names = append(names, "Read_Response alone")
 
-	found := make([][]tshark.Part, len(connections))
-	stream := -1
-	for _, p := range tshark.Parts(t, tshark.Input{File: write(t, 0, connections...), Scripts: rdmatcpScript}) {
-		switch p.Proto {
-		case "tcp":
-			stream = int(p.Number(t, "tcp.stream"))
-		case "rdmatcp":
-			found[stream] = append(found[stream], p)
-		}
-	}
+	found := byConnection(t, tshark.Input{File: write(t, 0, connections...), Scripts: rdmatcpScript}, len(connections))
 	seen := map[string]bool{}
 	for i, pieces := range connections {
 		compare(t, names[i], found[i], pieces)
