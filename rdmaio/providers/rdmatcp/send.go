@@ -3,6 +3,7 @@ package rdmatcp
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
@@ -124,8 +125,8 @@ func (f *framer) header(t segment.Type, number uint32) segment.Header {
 func putHeader(b []byte, h *segment.Header, control []byte, n int) []byte {
 	h.CLEN = uint8(len(control) / 4)
 	h.SetPayload(n)
-	start := len(b)
-	b = append(b, make([]byte, h.Type.HeaderSize())...)
-	h.Put(b[start:])
+	size := h.Type.HeaderSize()
+	b = slices.Grow(b, size)[:len(b)+size]
+	h.Put(b[len(b)-size:])
 	return append(b, control...)
 }

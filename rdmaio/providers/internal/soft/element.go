@@ -104,6 +104,41 @@ func (l List) Pieces(to [][]byte, off, n int) [][]byte {
 	return to
 }
 
+// AppendTo appends bytes off to off+n of a pinned list to b.
+func (l List) AppendTo(b []byte, off, n int) []byte {
+	for i := range l {
+		from := l[i].Bytes()
+		if off >= len(from) {
+			off -= len(from)
+			continue
+		}
+		from = from[off:]
+		off = 0
+		if len(from) >= n {
+			return append(b, from[:n]...)
+		}
+		b = append(b, from...)
+		n -= len(from)
+	}
+	return b
+}
+
+// CopyFrom copies b to the bytes of a pinned list from byte off on.
+func (l List) CopyFrom(b []byte, off int) {
+	for i := range l {
+		to := l[i].Bytes()
+		if off >= len(to) {
+			off -= len(to)
+			continue
+		}
+		b = b[copy(to[off:], b):]
+		off = 0
+		if len(b) == 0 {
+			return
+		}
+	}
+}
+
 // Check appends the checked form of a request's list to to, and returns the sum of its
 // lengths. It allows at most limit elements and longest bytes, and each region must have
 // the rights need.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -232,5 +233,41 @@ func TestPinsEnd(t *testing.T) {
 	wg.Wait()
 	if n := mr.loadUse().pins(); n != 0 {
 		t.Errorf("%d pins left", n)
+	}
+}
+
+// AppendTo, Pieces and CopyFrom reach the same bytes of a list, whose elements may be empty.
+func TestListBytes(t *testing.T) {
+	d := newDevice(t, 1)
+	pd, err := d.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []byte("abcdefghijklmnop")
+	mr, err := pd.RegisterMemory(all, verbs.AccessLocalWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, total, err := pd.Check(nil, []verbs.SGE{{MR: mr, Offset: 8, Length: 5}, {MR: mr, Offset: 3}, {MR: mr, Length: 4}}, 3, 16, verbs.AccessLocalWrite)
+	if err != nil || !list.Pin() {
+		t.Fatal(err)
+	}
+	defer list.Unpin()
+	const whole = "ijklmabcd"
+	for off := range total + 1 {
+		for n := range total - off + 1 {
+			want := whole[off : off+n]
+			if got := list.AppendTo([]byte("-"), off, n); string(got) != "-"+want {
+				t.Errorf("AppendTo %d bytes from %d: %q, want %q", n, off, got, want)
+			}
+			if got := bytes.Join(list.Pieces(nil, off, n), nil); string(got) != want {
+				t.Errorf("Pieces of %d bytes from %d: %q, want %q", n, off, got, want)
+			}
+			list.CopyFrom([]byte(strings.ToUpper(want)), off)
+			if got := list.AppendTo(nil, 0, total); string(got) != whole[:off]+strings.ToUpper(want)+whole[off+n:] {
+				t.Errorf("CopyFrom of %d bytes to %d: %q", n, off, got)
+			}
+			list.CopyFrom([]byte(whole), 0)
+		}
 	}
 }

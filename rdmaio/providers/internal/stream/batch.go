@@ -37,6 +37,9 @@ type batch struct {
 // elements pay to payEnd of batch.pay, bytes body to sum of the arena, and the checksum.
 type part struct{ start, body, sum, pay, payEnd int }
 
+// zeros are the padding and the trailer of a frame, before its checksum is known.
+var zeros [padding + trailerSize]byte
+
 // batches are the batches that no connection has borrowed.
 var batches = sync.Pool{New: func() any { return &batch{arena: make([]byte, 0, batchArena)} }}
 
@@ -61,21 +64,17 @@ func (b *batch) empty() bool { return len(b.frames) == 0 }
 func (b *batch) add(start int, sgl soft.List, off, n, stageLimit int) (holds bool) {
 	p := part{start: start, pay: len(b.pay)}
 	size := len(b.arena) - start + n
-	b.pay = sgl.Pieces(b.pay, off, n)
 	if holds = n > stageLimit; holds {
+		b.pay = sgl.Pieces(b.pay, off, n)
 		b.direct += n
 	} else {
-		for _, s := range b.pay[p.pay:] {
-			b.arena = append(b.arena, s...)
-		}
-		clear(b.pay[p.pay:])
-		b.pay = b.pay[:p.pay]
+		b.arena = sgl.AppendTo(b.arena, off, n)
 		b.staged += n
 	}
 	p.payEnd = len(b.pay)
 	p.body = len(b.arena)
 	p.sum = p.body + -size&padding
-	b.arena = append(b.arena, make([]byte, p.sum-p.body+trailerSize)...)
+	b.arena = append(b.arena, zeros[:p.sum-p.body+trailerSize]...)
 	b.frames = append(b.frames, p)
 	return holds
 }
@@ -87,20 +86,22 @@ func (b *batch) seal(update func(sum uint32, b []byte) uint32) {
 	iov := b.iov[:0]
 	for i := range b.frames {
 		p := &b.frames[i]
-		if p.pay < p.payEnd {
+		pay := b.pay[p.pay:p.payEnd]
+		if len(pay) > 0 {
 			iov = append(iov, b.arena[run:p.body])
 			run = p.body
-			iov = append(iov, b.pay[p.pay:p.payEnd]...)
+			iov = append(iov, pay...)
 		}
-		if update == nil {
-			continue
+		if update != nil {
+			sum := update(0, b.arena[p.start:p.body])
+			for _, s := range pay {
+				sum = update(sum, s)
+			}
+			if p.body < p.sum {
+				sum = update(sum, b.arena[p.body:p.sum])
+			}
+			binary.LittleEndian.PutUint32(b.arena[p.sum:], sum)
 		}
-		sum := update(0, b.arena[p.start:p.body])
-		for _, s := range b.pay[p.pay:p.payEnd] {
-			sum = update(sum, s)
-		}
-		sum = update(sum, b.arena[p.body:p.sum])
-		binary.LittleEndian.PutUint32(b.arena[p.sum:], sum)
 	}
 	b.iov = append(iov, b.arena[run:])
 	b.bufs = b.iov

@@ -35,6 +35,7 @@ type Conn struct {
 	arrival   arrival
 	buf       []byte
 	r, w      int       // buf[r:w] was read ahead
+	next      int       // size of the frame that begins at r, if known: see frameBuffered
 	readAhead int       // bytes to read ahead: few among long frames
 	noWait    bool      // read returns errIdle rather than wait
 	armed     time.Time // the read deadline that is set, if any
@@ -201,7 +202,10 @@ func (c *Conn) need(n int) ([]byte, error) {
 }
 
 // skip consumes n bytes that need returned.
-func (c *Conn) skip(n int) { c.r += n }
+func (c *Conn) skip(n int) {
+	c.r += n
+	c.next = 0
+}
 
 // copyAhead consumes bytes that were read ahead and copies them to dst. It returns their
 // number.

@@ -37,16 +37,11 @@ func (q *queuePair) receiveStaged(c *Conn, f *Frame, summed bool) error {
 		q.cork(0)
 	}
 	if n := f.Payload; n > 0 {
-		from := b[f.Head : f.Head+n]
 		if !q.in.target.Pin() {
 			return q.targetGone(f)
 		}
-		q.in.pieces = q.in.target.Pieces(q.in.pieces[:0], f.Offset, n)
-		for _, to := range q.in.pieces {
-			from = from[copy(to, from):]
-		}
+		q.in.target.CopyFrom(b[f.Head:f.Head+n], f.Offset)
 		q.in.target.Unpin()
-		clear(q.in.pieces)
 		q.dev.stats.receivedStaged.Add(int64(n))
 	}
 	return q.commit(c, f)

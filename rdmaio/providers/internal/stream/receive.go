@@ -236,7 +236,13 @@ func (c *Conn) nextLimit(open bool) time.Time {
 // length is not checked yet, so the result may only decide about time limits and writes.
 func (c *Conn) frameBuffered() bool {
 	n := c.w - c.r
-	return n >= c.dev.cfg.Shape.Prefix && c.framer.Wire(c.buf[c.r:c.w]) <= n
+	if c.next == 0 {
+		if n < c.dev.cfg.Shape.Prefix {
+			return false
+		}
+		c.next = c.framer.Wire(c.buf[c.r:c.w])
+	}
+	return c.next <= n
 }
 
 // unexpected turns io.EOF inside a frame into io.ErrUnexpectedEOF.
