@@ -6,11 +6,13 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // enum writes an enum: an int32, as RFC 4506 §4.3 says, whose decoder takes
 // enumerators only.
-func (g *gen) enum(d *ir.Decl) {
+func (g *gen) enum(t *plan.Type) {
+	d := t.Decl
 	name := g.names.decl[d]
 	g.t.Add(g.doc(name, "enum "+d.Name, d.Doc))
 	g.t.Type().Id(name).Int32()
@@ -40,17 +42,7 @@ func (g *gen) enum(d *ir.Decl) {
 	g.f.Comment("// Valid reports whether v is an enumerator.")
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(g.valid(d)...)
 
-	t := &ir.Type{Kind: ir.Ref, Ref: d, Size: ir.Size{Min: 4, Max: 4}}
-	deref := func(v place) place {
-		v.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Id("v")) }
-		return v
-	}
-	g.methods(d, codec{
-		put:   func(p *putter, v place) { p.put(t, deref(v)) },
-		get:   func(r *getter, v place) { r.get(t, deref(v)) },
-		size:  func(s *sizer, v place) { s.size(t, v) },
-		reset: func(z *resetter, v place) { z.reset(t, deref(v).x) },
-	})
+	g.methods(t)
 }
 
 const (

@@ -40,10 +40,7 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	if diags := g.begin(); len(diags) > 0 {
 		return nil, diags, nil
 	}
-	g.findMany(u.Decls)
-	g.findSites(u.Decls, b, nil)
-	g.countUses()
-
+	g.plan = plan.Make(u, b)
 	g.nameImports(u.Imports)
 
 	var made []*assembly
@@ -79,8 +76,6 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 func (g *gen) begin() []diag.Diagnostic {
 	for _, imp := range g.unit.Imports {
 		g.names.add(imp.Decls, imp.Bind, false)
-		g.findMany(imp.Decls)
-		g.findSites(imp.Decls, imp.Bind, imp)
 	}
 	diags := append(g.names.add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
 	return append(diags, codeTypes(g.bind)...)
@@ -90,22 +85,10 @@ func (g *gen) begin() []diag.Diagnostic {
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
 		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath,
-		names:     newNames(),
-		mems:      map[*ir.Decl]mem{},
-		many:      map[*ir.Decl]bool{},
-		pointers:  map[*ir.Arm]bool{},
-		sites:     map[*ir.Field]expr{},
-		reducible: map[*ir.Decl]bool{},
-		uses:      map[*ir.Decl]int{},
-		weights:   map[*ir.Decl]int{},
-		nested:    map[*ir.Decl]int{},
-		flat:      map[*ir.Decl]int{},
-		pures:     map[*ir.Decl]bool{},
-		checks:    map[*ir.Decl]int{},
-		bound:     map[*ir.Decl]bound{},
-		excesses:  map[excessOf]excess{},
-		sames:     map[sameKind]*piece{},
-		scanned:   map[*ir.Decl]*scan{},
+		names:   newNames(),
+		bound:   map[*plan.Type]bound{},
+		sames:   map[sameKind]*piece{},
+		scanned: map[*plan.Type]*scan{},
 	}
 }
 
@@ -128,9 +111,9 @@ func (g *gen) write(o Options) []*assembly {
 		}
 	}
 	g.next()
-	for _, d := range g.unit.Decls {
-		g.decl(d)
-		g.view(d)
+	for _, t := range g.plan.Types {
+		g.decl(t)
+		g.view(t)
 		g.next()
 	}
 	g.bindings()
@@ -171,22 +154,8 @@ type gen struct {
 	importPath    string // of the package itself, where known
 	imports       []importName
 
-	mems      map[*ir.Decl]mem
-	many      map[*ir.Decl]bool // may occur many times in one message
-	pointers  map[*ir.Arm]bool  // what layArms found
-	sites     map[*ir.Field]expr
-	reducible map[*ir.Decl]bool // has a placement site in it
-	uses      map[*ir.Decl]int  // places that use it, in this unit
-	weights   map[*ir.Decl]int  // steps of code, once counted
-	nested    map[*ir.Decl]int  // what declLoops found
-	flat      map[*ir.Decl]int  // what steps found
-	pures     map[*ir.Decl]bool // what pure found
-	checks    map[*ir.Decl]int  // what checkWeight found
-
-	bound    map[*ir.Decl]bound
-	excesses map[excessOf]excess
-	sames    map[sameKind]*piece // methods that are the same for all types of a kind
-	scanned  map[*ir.Decl]*scan
-	needErr  bool // the codec being written uses the variable err
-	sizing   bool // the size being written is that of reduced output
+	plan    *plan.Plan
+	bound   map[*plan.Type]bound
+	sames   map[sameKind]*piece // methods that are the same for all types of a kind
+	scanned map[*plan.Type]*scan
 }

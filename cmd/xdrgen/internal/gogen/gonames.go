@@ -2,6 +2,7 @@ package gogen
 
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
@@ -15,14 +16,14 @@ func GoNames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 		out = append(out, ir.Rename{Pos: pos, XDR: xdr, GoName: goName})
 	}
 	for _, d := range u.Decls {
-		if d.Kind == ir.Typedef && isTransparent(d) || d.List != nil && len(d.List.Elem) == 1 {
+		if d.Kind == ir.Typedef && plan.Transparent(d) || d.List != nil && len(d.List.Elem) == 1 {
 			continue // not in the package
 		}
 		add(d.Name, n.decl[d], d.Pos)
 		for _, m := range d.Members {
 			add(d.Name+"."+m.Name, n.member[m], m.Pos)
 		}
-		fields := structFields(d)
+		fields := plan.Fields(d)
 		if d.Kind == ir.Union {
 			fields = append(fields[:0:0], d.Disc)
 			for _, a := range d.Arms {

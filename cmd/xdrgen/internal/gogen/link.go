@@ -7,68 +7,16 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// findSites names the placement sites of a unit, and marks every declaration
-// that has one in it.
-func (g *gen) findSites(decls []*ir.Decl, b *ir.Bind, imp *ir.Import) {
-	if b == nil {
-		return
+// site is the Go constant of a placement site, which the unit that declares the type declares.
+func (g *gen) site(s *plan.Site) expr {
+	name := "Site" + g.names.decl[s.Owner] + g.names.field[s.Field]
+	if imp := s.Owner.Import; imp != nil {
+		return func() *jen.Statement { return jen.Qual(imp.Package, name) }
 	}
-	for _, x := range b.DDP {
-		if x.Field == nil {
-			continue
-		}
-		name := "Site" + g.names.decl[x.Owner] + g.names.field[x.Field]
-		if x.Owner.Import != nil && x.Owner.Import != imp {
-			continue // the unit that owns the type declares the site
-		}
-		if imp != nil {
-			g.sites[x.Field] = func() *jen.Statement { return jen.Qual(imp.Package, name) }
-		} else {
-			g.sites[x.Field] = id(name)
-		}
-		g.reducible[x.Owner] = true
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, d := range decls {
-			if !g.reducible[d] && g.holdsReducible(d) {
-				g.reducible[d] = true
-				changed = true
-			}
-		}
-	}
-}
-
-func (g *gen) holdsReducible(d *ir.Decl) bool {
-	switch d.Kind {
-	case ir.Typedef:
-		return g.typeReducible(d.Type)
-	case ir.Struct:
-		for _, f := range structFields(d) {
-			if g.typeReducible(f.Type) {
-				return true
-			}
-		}
-	case ir.Union:
-		for _, a := range d.Arms {
-			if a.Field != nil && g.typeReducible(a.Field.Type) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (g *gen) typeReducible(t *ir.Type) bool {
-	switch t.Kind {
-	case ir.FixedArray, ir.Array, ir.Optional:
-		return g.typeReducible(t.Elem)
-	case ir.ListOf, ir.ListHead, ir.Ref:
-		return g.reducible[t.Ref]
-	}
-	return false
+	return id(name)
 }
 
 // bindings writes the placement sites of this unit and the procedures at which
@@ -80,10 +28,11 @@ func (g *gen) bindings() {
 	var consts, rows []jen.Code
 	seen := map[*ir.Field]bool{}
 	for _, x := range g.bind.DDP {
-		site := g.sites[x.Field]
-		if site == nil {
+		known := g.plan.Site(x.Field)
+		if known == nil {
 			continue
 		}
+		site := g.site(known)
 		if !seen[x.Field] {
 			seen[x.Field] = true
 			consts = append(consts, site().Qual(xdrPath, "Site").Op("=").Lit(g.pkg+"."+x.Owner.Name+"."+x.Field.Name))
@@ -130,7 +79,7 @@ func (g *gen) extension() {
 		if c.Decl != nil {
 			row[jen.Id("Type")] = jen.Lit(c.Type)
 			row[jen.Id("New")] = jen.Func().Params().Qual(xdrPath, "Value").Block(
-				jen.Return(jen.New(g.declType(c.Decl))))
+				jen.Return(jen.New(g.qualified(c.Decl))))
 		}
 		if c.Mask != 0 {
 			row[jen.Id("Flags")] = jen.Lit(int(c.Mask))
@@ -164,11 +113,19 @@ func codeTypes(b *ir.Bind) []diag.Diagnostic {
 			continue
 		}
 		node := d.List != nil && len(d.List.Elem) == 1
-		bare := d.Kind == ir.Typedef && (isTransparent(d) || resolve(d.Type).Kind == ir.Optional)
+		bare := d.Kind == ir.Typedef && (plan.Transparent(d) || resolved(d.Type).Kind == ir.Optional)
 		if node || bare {
 			out = append(out, diag.New(diag.BindCode, c.Pos, "%s has no Go type of its own that could stand for code point %s", c.Type, c.Const).
 				Helpf("declare a typedef or struct for what the code point carries, and name that"))
 		}
 	}
 	return out
+}
+
+// resolved follows transparent typedefs.
+func resolved(t *ir.Type) *ir.Type {
+	for t.Kind == ir.Ref && plan.Transparent(t.Ref) {
+		t = t.Ref.Type
+	}
+	return t
 }

@@ -3,35 +3,27 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// each is a loop over the elements of an array or slice. The slice is held in a
-// local and a struct element by pointer, so that the compiler loads
-// and checks both once for each element and not for each field.
+// each is a loop over the elements of an array or slice. The slice is in a local variable, and a
+// struct element is behind a pointer, so that the compiler loads and checks both once for each
+// element and not for each field.
 type each struct {
-	seq  string // the local that holds the slice
-	src  place
+	seq  string // the local variable with the slice
+	src  value
 	i    string // the index
-	ptr  string // the pointer to the element; empty where it is indexed
-	elem place  // the element in the body
-	bare bool   // the body looks at no element
+	ptr  string // the pointer to the element; empty if it is indexed
+	elem value  // the element in the body
+	bare bool   // the body uses no element
 	view bool   // of an array: seq is a slice of it
 }
 
-// over prepares a loop over the array or slice v of type t.
-func (g *gen) over(vars *local, t *ir.Type, v place) *each {
-	l := g.each(vars, t.Elem, v)
-	l.view = t.Kind == ir.FixedArray
-	return l
-}
-
-// each prepares a loop over the slice v, whose elements have type t; a nil t stands
-// for the elements of a list that have several fields.
-func (g *gen) each(vars *local, t *ir.Type, v place) *each {
-	l := &each{src: v, i: vars.name("i"), seq: vars.name("s")}
-	if t == nil || isStructLike(t) {
-		l.ptr = vars.name("p")
+// each prepares a loop over the elements of v, a value of step s.
+func (g *gen) each(fn *function, s *plan.Step, v value) *each {
+	l := &each{src: v, i: fn.name("i"), seq: fn.name("s"), view: s.Op == plan.Loop}
+	if s.Elem.Selectors() {
+		l.ptr = fn.name("p")
 		l.elem = v.elem(id(l.ptr), id(l.i))
 		return l
 	}
@@ -60,10 +52,21 @@ func (l *each) loop(body []jen.Code) []jen.Code {
 	}
 }
 
-// listElem is the type of a list's elements, or nil where they have several fields.
-func listElem(node *ir.Decl) *ir.Type {
-	if len(node.List.Elem) == 1 {
-		return node.List.Elem[0].Type
+// counter is the variable of a loop, which is declared only if the body uses it.
+type counter struct {
+	name string
+	used bool
+}
+
+func (c *counter) x() *jen.Statement {
+	c.used = true
+	return jen.Id(c.name)
+}
+
+// loop writes a loop of n rounds.
+func (c *counter) loop(n jen.Code, body []jen.Code) jen.Code {
+	if c.used {
+		return jen.For(jen.Id(c.name).Op(":=").Range().Add(n)).Block(body...)
 	}
-	return nil
+	return jen.For(jen.Range().Add(n)).Block(body...)
 }

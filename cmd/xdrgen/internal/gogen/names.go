@@ -1,13 +1,13 @@
 package gogen
 
 import (
-	"fmt"
 	"go/token"
 	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
@@ -94,7 +94,7 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		n.used[name] = true
 	}
 	for _, d := range decls {
-		if hasView(d) {
+		if plan.HasView(d) {
 			n.view[d] = n.fresh(n.decl[d] + "View")
 		}
 	}
@@ -262,18 +262,4 @@ func (r *renamer) strip(xdr string) string {
 		}
 	}
 	return xdr
-}
-
-// local makes distinct names for the variables of one function.
-type local struct{ seen map[string]int }
-
-func (l *local) name(base string) string {
-	if l.seen == nil {
-		l.seen = map[string]int{}
-	}
-	l.seen[base]++
-	if k := l.seen[base]; k > 1 {
-		return fmt.Sprintf("%s%d", base, k)
-	}
-	return base
 }

@@ -3,58 +3,81 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// resetter writes the statements that empty a value and keep the capacity of
-// its slices, so that nothing stale shows in what a message leaves out.
+// resetter writes the statements that empty a value and keep the capacity of its slices, so that a
+// decoder leaves no old data where a message has none.
 type resetter struct {
 	g    *gen
-	vars *local
+	fn   *function
 	code []jen.Code
 }
 
 func (z *resetter) stmt(c ...jen.Code) { z.code = append(z.code, c...) }
 
-// reset empties the value of type t at x.
-func (z *resetter) reset(t *ir.Type, x expr) {
-	t = resolve(t)
-	switch t.Kind {
-	case ir.Bool:
+// block returns the statements that empty the value of step s at x.
+func (z *resetter) block(s *plan.Step, x expr) []jen.Code {
+	q := &resetter{g: z.g, fn: z.fn}
+	q.reset(s, x)
+	return q.code
+}
+
+// reset empties the value of step s at x.
+func (z *resetter) reset(s *plan.Step, x expr) {
+	switch s.Op {
+	case plan.Bool:
 		z.stmt(x().Op("=").False())
-	case ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Float, ir.Double:
+	case plan.Word, plan.Hyper, plan.Enum:
 		z.stmt(x().Op("=").Lit(0))
-	case ir.Quad, ir.FixedOpaque:
+	case plan.Bytes:
 		z.stmt(jen.Clear(x().Index(jen.Op(":"))))
-	case ir.Opaque, ir.String:
+	case plan.Opaque:
 		z.stmt(x().Op("=").Nil()) // opaque data is never written in place
-	case ir.FixedArray:
-		i := z.vars.name("i")
-		q := &resetter{g: z.g, vars: z.vars}
-		q.reset(t.Elem, x.index(i))
-		z.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(x())).Block(q.code...))
-	case ir.Array, ir.ListOf, ir.ListHead:
+	case plan.Loop:
+		i := z.fn.name("i")
+		z.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(x())).Block(z.block(s.Elem, x.index(i))...))
+	case plan.Array, plan.List:
 		z.stmt(x().Op("=").Add(x()).Index(jen.Op(":").Lit(0)))
-	case ir.Optional:
-		if pointerOptional(t) {
+	case plan.Optional:
+		if s.Pointer {
 			z.stmt(x().Op("=").Nil())
 			return
 		}
-		q := &resetter{g: z.g, vars: z.vars}
-		q.reset(t.Elem, x.dot("Value"))
-		z.stmt(jen.If(x().Dot("Present")).Block(append([]jen.Code{x().Dot("Present").Op("=").False()}, q.code...)...))
-	case ir.Ref:
-		z.ref(t.Ref, x)
+		empty := append([]jen.Code{x().Dot("Present").Op("=").False()}, z.block(s.Elem, x.dot("Value"))...)
+		z.stmt(jen.If(x().Dot("Present")).Block(empty...))
+	case plan.Typedef:
+		z.reset(s.Elem, x)
+	case plan.Struct, plan.Union:
+		z.stmt(x().Dot("ResetXDR").Call())
 	}
 }
 
-func (z *resetter) ref(d *ir.Decl, x expr) {
-	switch d.Kind {
-	case ir.Enum:
-		z.stmt(x().Op("=").Lit(0))
-	case ir.Typedef:
-		z.reset(d.Type, x)
-	default:
-		z.stmt(x().Dot("ResetXDR").Call())
+// union empties the selected arm of the union v, and then its discriminant.
+func (z *resetter) union(t *plan.Type, v value) {
+	disc := z.g.field(v, t.Disc)
+	z.stmt(z.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+		q := &resetter{g: z.g, fn: z.fn}
+		q.arm(t, a, v)
+		return q.code
+	}, nil))
+	z.reset(t.Disc.Step, disc.x)
+}
+
+// arm empties arm a of the union v. An arm that is held by pointer keeps its memory (newArm).
+func (z *resetter) arm(t *plan.Type, a *plan.Arm, v value) {
+	if a.Field == nil {
+		return
 	}
+	x := z.g.arm(a, v).x
+	if !a.Pointer {
+		z.reset(a.Field.Step, x)
+		return
+	}
+	ptr := z.g.field(v, a.Field).x
+	if t.Recursive {
+		z.stmt(ptr().Op("=").Nil())
+		return
+	}
+	z.stmt(jen.If(ptr().Op("!=").Nil()).Block(z.block(a.Field.Step, x)...))
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // nameless stands for the type's name in the methods that are the same for all
@@ -19,11 +19,11 @@ type sameKind struct {
 	amplified bool // legal values may need more than the default budget
 }
 
-// same writes the methods of declaration d that are the same for all types. They
+// same writes the methods of type t that are the same for all types. They
 // are a third of the lines, so they are rendered and formatted once.
-func (g *gen) same(d *ir.Decl) {
-	b := g.bound[d]
-	kind := sameKind{g.reducible[d], b.rate > defaultRate}
+func (g *gen) same(t *plan.Type) {
+	b := g.bound[t]
+	kind := sameKind{t.Reducible, b.rate > defaultRate}
 	if g.sames[kind] == nil {
 		p := &piece{code: g.newPiece()}
 		sameMethods(p.code, nameless, kind)
@@ -32,7 +32,7 @@ func (g *gen) same(d *ir.Decl) {
 	}
 	g.codecs.add(g.press, g.f)
 	g.f = g.newPiece()
-	g.codecs.pieces = append(g.codecs.pieces, g.sames[kind].named(g.names.decl[d], b.amp))
+	g.codecs.pieces = append(g.codecs.pieces, g.sames[kind].named(g.names.decl[t.Decl], b.amp))
 }
 
 // named is a copy of the piece for the type of that name, whose amplification is

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
 // wirer makes valid encodings of random values out of the ir alone, so that
@@ -96,7 +97,7 @@ func elemMin(t *ir.Type) uint64 {
 	case t.Elem != nil:
 		return t.Elem.Size.Min
 	case t.Kind == ir.ListOf || t.Kind == ir.ListHead:
-		return declSize(t.Ref).Min
+		return plan.Size(t.Ref).Min
 	}
 	return 0
 }
@@ -126,7 +127,7 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 	case ir.Typedef:
 		return w.typ(b, d.Type)
 	case ir.Struct:
-		return w.fields(b, structFields(d))
+		return w.fields(b, plan.Fields(d))
 	}
 	a := d.Arms[w.r.IntN(len(d.Arms))]
 	rest, ok := unlabelled(d)
@@ -207,3 +208,12 @@ func firstUnused(used map[uint32]bool, n uint32) (uint32, bool) {
 }
 
 func word(b []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(b, n) }
+
+// holdsRecursive reports whether a value of type t has one in it of a type that contains itself.
+func holdsRecursive(t *ir.Type) bool {
+	u := t.Underlying()
+	for u.Kind == ir.FixedArray {
+		u = u.Elem.Underlying()
+	}
+	return u.Kind == ir.Ref && u.Ref.Recursive
+}

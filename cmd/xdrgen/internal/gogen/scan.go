@@ -1,156 +1,252 @@
 package gogen
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// This file finds what a scan of an unchecked message stops at; scanout.go writes it.
+// scan writes the scan of a message: a method for each list, which iterates over it and goes on to
+// the next place, a method that passes places that are not wanted, and the end.
+type scan struct {
+	g       *gen
+	of      string // the message's name
+	name    string // the scan's name
+	maker   string // the function that begins it
+	lists   []*plan.Stop
+	methods map[*plan.Stop]string // their names
+	end     int                   // the place after the message
 
-// maxSpots is how many lists and arrays a scan gives at most: there may be more ways
-// to them than time for them.
-const maxSpots = 64
-
-// spot is a list or array that a scan gives, or what leads to some.
-type spot struct {
-	// num is the place of the list in the message; for a union or optional data, the
-	// place behind it.
-	num    int
-	name   string              // the fields that lead there, as a name
-	path   string              // the same, as a path: ".Field.Field"
-	list   *ir.Type            // the list or array; nil for what leads to some
-	elem   *spot               // of optional data
-	fields map[*ir.Field]*spot // of a struct or union; those that lead to some
+	code  map[int][]jen.Code // methods, by place
+	cases map[int][]jen.Code // the code of method pass at a place
 }
 
-// spots finds the lists and arrays of one message, in their order on the wire. It
-// does not look into lists, nor into types that contain themselves.
-type spots struct {
-	g     *gen
-	nums  int
-	found []*spot
-	none  map[*ir.Decl]bool // leads nowhere
-}
-
-func (s *spots) typ(t *ir.Type, on spot) *spot {
-	if s.full() {
-		return nil
-	}
-	switch u := t.Underlying(); u.Kind {
-	case ir.Array, ir.ListOf, ir.ListHead:
-		on.list = u
-		s.nums++
-		on.num = s.nums
-		s.found = append(s.found, &on)
-		return &on
-	case ir.Optional:
-		if on.elem = s.typ(u.Elem, on); on.elem == nil {
-			return nil
-		}
-		s.nums++
-		on.num = s.nums
-		return &on
-	case ir.Ref:
-		if u.Ref.Kind != ir.Enum {
-			return s.decl(u.Ref, on)
-		}
-	}
-	return nil
-}
-
-// full reports whether there are as many as there may be.
-func (s *spots) full() bool { return len(s.found) == maxSpots }
-
-func (s *spots) decl(d *ir.Decl, on spot) *spot {
-	if d.Recursive || s.none[d] {
-		return nil
-	}
-	if d.Kind == ir.Typedef {
-		return s.typ(d.Type, on)
-	}
-	on.fields = map[*ir.Field]*spot{}
-	field := func(f *ir.Field) {
-		name := s.g.names.field[f]
-		if at := s.typ(f.Type, spot{name: on.name + name, path: on.path + "." + name}); at != nil {
-			on.fields[f] = at
-		}
-	}
-	for _, f := range structFields(d) {
-		field(f)
-	}
-	for _, a := range d.Arms {
-		if a.Field != nil && !dead(d, a) {
-			field(a.Field)
-		}
-	}
-	if len(on.fields) == 0 {
-		s.none[d] = !s.full()
-		return nil
-	}
-	if d.Kind == ir.Union {
-		s.nums++
-		on.num = s.nums
-	}
-	return &on
+// follow is the code after a value in the message: another place, or code that goes on to one.
+type follow struct {
+	at   int
+	code func(p *passer)
 }
 
 // scans writes a scan for each message of the unit that holds lists or arrays.
-// Messages are the types that no other type holds, and those that a procedure takes
-// or returns.
 func (g *gen) scans() {
-	for _, d := range g.messages() {
-		s := &spots{g: g, none: map[*ir.Decl]bool{}}
-		top := s.decl(d, spot{})
-		if top == nil {
-			continue
+	for _, t := range g.plan.Messages() {
+		if stops := t.Stops(); stops.Top != nil {
+			g.scanned[t] = g.scan(t, stops)
+			g.next()
 		}
-		g.scanned[d] = g.scan(d, top, s)
-		g.next()
 	}
 }
 
-// messages are the declarations that stand for whole messages.
-func (g *gen) messages() []*ir.Decl {
-	whole := map[*ir.Decl]bool{}
-	for _, d := range g.unit.Decls {
-		whole[d] = whole[d] || g.uses[d] == 0 && d.List == nil
-		if d.Kind != ir.Program {
-			continue
-		}
-		for _, v := range d.Program.Versions {
-			for _, p := range v.Procs {
-				for _, a := range p.Args {
-					whole[a.Type.Ref] = true
-				}
-				if p.Result != nil {
-					whole[p.Result.Ref] = true
-				}
-			}
-		}
+// scan writes the scan of message t.
+func (g *gen) scan(t *plan.Type, stops *plan.Stops) *scan {
+	w := &scan{
+		g: g, of: g.names.decl[t.Decl], lists: stops.Lists, end: stops.Count + 1,
+		methods: map[*plan.Stop]string{}, code: map[int][]jen.Code{}, cases: map[int][]jen.Code{},
 	}
-	var out []*ir.Decl
-	for _, d := range g.unit.Decls {
-		if whole[d] && (hasView(d) || d.Kind == ir.Typedef && !isTransparent(d) && !isAlias(d)) {
-			out = append(out, d)
+	w.name, w.maker = g.names.fresh(w.of+"Scan"), g.names.fresh("Scan"+w.of)
+	used := map[string]bool{"Err": true, "End": true}
+	for _, l := range w.lists {
+		name := w.path(l, "")
+		if name == "" {
+			name = "All" // the message itself is a list
 		}
+		for used[name] {
+			name += "_"
+		}
+		used[name] = true
+		w.methods[l] = name
+	}
+	w.begin()
+	w.place(0, "front", w.typ(t, stops.Top, follow{at: w.end}))
+	for _, num := range slices.Sorted(maps.Keys(w.code)) {
+		g.v.Add(w.code[num]...)
+	}
+	w.passes()
+	w.ends()
+	return w
+}
+
+// path is the names of the fields that lead to a place, each after sep.
+func (w *scan) path(s *plan.Stop, sep string) string {
+	out := ""
+	for at := s.Path; at != nil; at = at.Up {
+		out = sep + w.g.names.field[at.Field.Field] + out
 	}
 	return out
 }
 
-// listed is the Go type of the elements of a list or array, as a scan gives them.
-func (g *gen) listed(t *ir.Type) *jen.Statement {
-	if elem := elemOf(t); elem != nil {
-		return g.viewType(elem)
-	}
-	return g.viewName(t.Ref)
+// begin writes the type and the function that makes it.
+func (w *scan) begin() {
+	v := w.g.v
+	v.Commentf("// %s reads the lists of %s in one pass, in their order on the wire, and", w.name, w.of)
+	v.Comment("// checks the bytes that it passes. If they are invalid, it yields no more elements, and End and")
+	v.Comment("// Err return the error. See package xdr.")
+	v.Type().Id(w.name).Struct(jen.Id("in").Qual(codecPath, "Scan"))
+	v.Commentf("// %s returns a scan of the %s at the front of b.", w.maker, w.of)
+	v.Func().Id(w.maker).Params(jen.Id("b").Index().Byte()).Id(w.name).Block(
+		jen.Return(jen.Id(w.name).Values(jen.Id("in").Op(":").Qual(codecPath, "Scan").Values(jen.Id("B").Op(":").Id("b")))))
 }
 
-// elemOf is the type of the elements of a list or array, or nil where they have
-// several fields.
-func elemOf(t *ir.Type) *ir.Type {
-	if t.Kind == ir.Array {
-		return t.Elem
+// method begins a method of the scan.
+func (w *scan) method(name string) *jen.Statement {
+	return jen.Func().Params(jen.Id("s").Op("*").Id(w.name)).Id(name)
+}
+
+// in is a field of the state of the scan.
+func in(field string) *jen.Statement { return jen.Id("s").Dot("in").Dot(field) }
+
+// stand moves the scan to offset off and a place.
+func stand(off jen.Code, at int) jen.Code {
+	return jen.List(in("Off"), in("At")).Op("=").List(off, jen.Lit(at))
+}
+
+// failed leaves a method of a scan if the input is invalid.
+func failed() []jen.Code { return []jen.Code{in("Fail").Call(), jen.Return()} }
+
+// passes writes the method that passes places.
+func (w *scan) passes() {
+	var cases []jen.Code
+	for _, num := range slices.Sorted(maps.Keys(w.cases)) {
+		cases = append(cases, jen.Case(jen.Lit(num)).Block(w.cases[num]...))
 	}
-	return listElem(t.Ref)
+	w.g.v.Comment("// pass skips ahead to a place. It reports false if the scan is beyond it, the message has")
+	w.g.v.Comment("// another arm, or the input is invalid.")
+	w.g.v.Add(w.method("pass").Params(jen.Id("place").Int()).Params(jen.Id("there").Bool()).Block(
+		jen.For(in("At").Op("<").Id("place")).Block(jen.Switch(in("At")).Block(cases...)),
+		jen.Return(in("At").Op("==").Id("place")),
+	))
+}
+
+// ends writes the methods with which a scan ends.
+func (w *scan) ends() {
+	none := func() *jen.Statement { return jen.Parens(jen.Op("*").Id(w.of)).Call(jen.Nil()) }
+	w.g.v.Comment("// Err returns an error if the part of the message that s has passed is invalid.")
+	w.g.v.Add(w.method("Err").Params().Error().Block(jen.Return(in("Err").Call(none()))))
+	w.g.v.Comment("// End checks the rest of the message. It returns the size or the error that CheckXDR returns.")
+	w.g.v.Add(w.method("End").Params().Params(jen.Int(), jen.Error()).Block(
+		jen.If(in("At").Op("!=").Lit(w.end)).Block(jen.Return(jen.Id("s").Dot("rest").Call())),
+		jen.Return(in("Off"), jen.Nil())))
+	w.g.v.Comment("// rest is End for a scan that is not at the end of the message.")
+	w.g.v.Add(w.method("rest").Params().Params(jen.Int(), jen.Error()).Block(
+		jen.If(jen.Id("s").Dot("pass").Call(jen.Lit(w.end))).Block(jen.Return(in("Off"), jen.Nil())),
+		jen.Return(none().Dot("CheckXDR").Call(in("B")))))
+}
+
+// typ returns code that skips from the start of t to its first place (recorded in s), or past t to
+// f.
+func (w *scan) typ(t *plan.Type, s *plan.Stop, f follow) follow {
+	switch t.Op {
+	case plan.Struct:
+		return w.fields(t.Fields, s, f)
+	case plan.Union:
+		f = w.join(s, f)
+		return follow{code: func(p *passer) {
+			p.arms(t, func(q *passer, a *plan.Arm) {
+				if a.Field == nil {
+					w.goOn(q, f)
+					return
+				}
+				w.goOn(q, w.step(a.Field.Step, s.Fields[a.Field], f))
+			})
+		}}
+	}
+	return w.step(t.Body, s, f)
+}
+
+// step is typ for a step. If it has no list in it, s is nil.
+func (w *scan) step(x *plan.Step, s *plan.Stop, f follow) follow {
+	if s == nil {
+		return follow{code: func(p *passer) {
+			p.pass(x)
+			w.goOn(p, f)
+		}}
+	}
+	switch u := x.Under(); u.Op {
+	case plan.Optional:
+		f = w.join(s, f)
+		return follow{code: func(p *passer) {
+			more := p.presence()
+			p.stmt(jen.If(jen.Id(more).Op("!=").Lit(0)).
+				Block(p.block(func(q *passer) { w.goOn(q, w.step(u.Elem, s.Elem, f)) })...).
+				Else().Block(p.block(func(q *passer) { w.goOn(q, f) })...))
+		}}
+	case plan.Struct, plan.Union:
+		return w.typ(u.Of, s, f)
+	}
+	w.list(s, f)
+	return follow{at: s.Num}
+}
+
+// fields is typ for the fields of a struct.
+func (w *scan) fields(fs []*plan.Field, s *plan.Stop, f follow) follow {
+	if len(fs) == 0 {
+		return f
+	}
+	return w.step(fs[0].Step, s.Fields[fs[0]], w.fields(fs[1:], s, f))
+}
+
+// join is the code after a union or optional data. Several ways lead there, so it is a place of its
+// own.
+func (w *scan) join(s *plan.Stop, f follow) follow {
+	if f.code == nil {
+		return f
+	}
+	w.place(s.Num, "after"+w.path(s, ""), f)
+	return follow{at: s.Num}
+}
+
+// goOn goes on to f.
+func (w *scan) goOn(p *passer, f follow) {
+	if f.code != nil {
+		f.code(p)
+		return
+	}
+	p.end()
+	p.stmt(stand(jen.Id("off"), f.at))
+}
+
+// The largest costs of code between two places that is written where it is used. Beyond, it has a
+// method of its own.
+const (
+	passCost = 12 // in method pass
+	listCost = 3  // after a list, in code that should be inlined
+)
+
+// place makes method pass go on from a place to f.
+func (w *scan) place(num int, name string, f follow) {
+	if f.code == nil {
+		w.cases[num] = []jen.Code{in("At").Op("=").Lit(f.at)}
+		return
+	}
+	code, cost := w.segment(f)
+	code = append([]jen.Code{scanVars(cost)}, code...)
+	if cost > passCost {
+		code = w.own(num, name, code)
+	}
+	w.cases[num] = code
+}
+
+// segment is the code that goes on to f, and its cost.
+func (w *scan) segment(f follow) ([]jen.Code, int) {
+	cost := 0
+	p := &passer{g: w.g, fn: &function{}, fail: failed, cost: &cost}
+	w.goOn(p, f)
+	return p.code, cost
+}
+
+// scanVars makes the variables that code between places works with.
+func scanVars(cost int) jen.Code {
+	if cost == 0 { // nothing but items without bytes
+		return jen.Id("off").Op(":=").Add(in("Off"))
+	}
+	return jen.List(jen.Id("b"), jen.Id("off")).Op(":=").List(in("B"), in("Off"))
+}
+
+// own gives code a method of its own, and returns its call.
+func (w *scan) own(num int, name string, code []jen.Code) []jen.Code {
+	w.code[num] = append(w.code[num], w.method(name).Params().Block(code...), jen.Line())
+	return []jen.Code{jen.Id("s").Dot(name).Call()}
 }

@@ -3,156 +3,164 @@ package gogen
 import (
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// sizer writes the statements that add a value's wire size to a variable.
+// sizer writes the statements that add the wire size of a value to a variable.
 type sizer struct {
-	g     *gen
-	vars  *local
-	sum   string // the variable
-	fixed int    // constant part not yet added
-	code  []jen.Code
+	g       *gen
+	fn      *function
+	sum     string // the variable
+	reduced bool   // without the items that an Encoder e leaves out of line
+	fixed   int    // constant part not yet added
+	code    []jen.Code
 }
 
-func (s *sizer) stmt(c ...jen.Code) { s.code = append(s.code, c...) }
+func (z *sizer) stmt(c ...jen.Code) { z.code = append(z.code, c...) }
 
-func (s *sizer) add(c jen.Code) { s.stmt(jen.Id(s.sum).Op("+=").Add(c)) }
+func (z *sizer) add(c jen.Code) { z.stmt(jen.Id(z.sum).Op("+=").Add(c)) }
 
-// size adds the size of a value of type t at v.
-func (s *sizer) size(t *ir.Type, v place) {
-	if t.Size.Fixed() {
-		s.fixed += fixedLen(t)
+// sub is a sizer for the code of a nested block.
+func (z *sizer) sub() *sizer { return &sizer{g: z.g, fn: z.fn, sum: z.sum, reduced: z.reduced} }
+
+// size adds the size of value v of step s.
+func (z *sizer) size(s *plan.Step, v value) {
+	switch {
+	case s.Size.Fixed() && !(s.Call && s.NodeElem()):
+		z.fixed += s.Fixed()
+		return
+	case s.Call:
+		z.call(s.Of, v)
 		return
 	}
-	switch t.Kind {
-	case ir.Opaque, ir.String:
-		s.fixed += 4
-		padded := jen.Qual(xdrPath, "Padded").Call(jen.Len(v.x()))
-		if site := v.site; site != nil && s.g.sizing {
-			s.stmt(jen.If(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), site(), jen.Len(v.x()))).Block(
-				jen.Id(s.sum).Op("+=").Add(padded)))
+	switch s.Op {
+	case plan.Opaque:
+		z.opaque(s, v)
+	case plan.Loop:
+		z.loop(s, v)
+	case plan.Array:
+		z.fixed += 4
+		if s.Site != nil && z.reduced {
+			z.reducedArray(s, v)
 			return
 		}
-		s.add(padded)
-	case ir.FixedArray:
-		s.loop(t.Elem, v)
-	case ir.Array:
-		s.fixed += 4
-		if v.site != nil && s.g.sizing {
-			s.reducedArray(t, v)
-			return
+		z.loop(s, v)
+	case plan.Optional:
+		z.fixed += 4
+		present, inner := optional(s, v)
+		z.branch(present(), func(q *sizer) { q.size(s.Elem, inner) })
+	case plan.List:
+		if !s.Head {
+			z.fixed += 4 // the word at the end; a head has one word less
 		}
-		s.loop(t.Elem, v)
-	case ir.Optional:
-		s.fixed += 4
-		cond, inner := v.x.dot("Present"), v
-		if pointerOptional(t) {
-			cond = func() *jen.Statement { return v.x().Op("!=").Nil() }
-		} else {
-			inner.x = v.x.dot("Value")
-		}
-		s.branch(cond(), func(q *sizer) { q.size(t.Elem, inner) })
-	case ir.ListOf, ir.ListHead:
-		s.list(t, v)
-	case ir.Ref:
-		s.ref(t.Ref, v)
+		z.elems(v, func(q *sizer, e value) {
+			q.fixed += 4
+			q.size(s.Elem, e)
+		})
+	case plan.Typedef:
+		z.size(s.Elem, z.g.converted(s.Of, v))
+	case plan.Struct:
+		z.fields(s.Of.Fields, v)
+	case plan.Union:
+		z.union(s.Of, v)
 	}
 }
 
-// reducedArray adds the elements of an array where they stay inline.
-func (s *sizer) reducedArray(t *ir.Type, v place) {
-	whole := &sizer{g: s.g, vars: s.vars, sum: s.vars.name("size")}
-	s.g.sizing = false
-	whole.loop(t.Elem, v)
-	s.g.sizing = true
-	s.stmt(jen.Id(whole.sum).Op(":=").Lit(0))
-	s.stmt(whole.code...)
-	s.branch(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), v.site(), jen.Id(whole.sum)), func(q *sizer) {
-		if s.g.typeReducible(t.Elem) {
-			q.loop(t.Elem, v)
+func (z *sizer) fields(fs []*plan.Field, v value) {
+	for _, f := range fs {
+		z.size(f.Step, z.g.field(v, f))
+	}
+}
+
+func (z *sizer) opaque(s *plan.Step, v value) {
+	z.fixed += 4
+	padded := jen.Qual(xdrPath, "Padded").Call(jen.Len(v.x()))
+	if s.Site == nil || !z.reduced {
+		z.add(padded)
+		return
+	}
+	z.stmt(jen.If(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), z.g.site(s.Site)(), jen.Len(v.x()))).Block(
+		jen.Id(z.sum).Op("+=").Add(padded)))
+}
+
+// reducedArray adds the elements of an array if they stay inline.
+func (z *sizer) reducedArray(s *plan.Step, v value) {
+	whole := &sizer{g: z.g, fn: z.fn, sum: z.fn.name("size")}
+	whole.loop(s, v)
+	z.stmt(jen.Id(whole.sum).Op(":=").Lit(0))
+	z.stmt(whole.code...)
+	z.branch(jen.Op("!").Qual(codecPath, "Reduces").Call(jen.Id("e"), z.g.site(s.Site)(), jen.Id(whole.sum)), func(q *sizer) {
+		if s.Elem.Reducible() {
+			q.loop(s, v)
 		} else {
 			q.add(jen.Id(whole.sum))
 		}
 	})
 }
 
-func (s *sizer) ref(d *ir.Decl, v place) {
-	switch {
-	case d.Kind == ir.Typedef && (s.g.inlined(d) || v.site != nil):
-		s.size(s.g.underTypedef(d, v))
-	case d.Kind == ir.Struct && d.List == nil && s.g.inlined(d):
-		for _, f := range d.Fields {
-			s.size(f.Type, s.g.field(v, f))
-		}
-	case d.Kind == ir.Union && s.g.inlined(d):
-		s.g.sizeUnion(s, d, v)
-	default:
-		s.call(d, v)
-	}
-}
-
-// call adds what the value's own method says.
-func (s *sizer) call(d *ir.Decl, v place) {
-	if s.g.reducible[d] && s.g.sizing {
-		s.add(v.x().Dot("ReducedXDRSize").Call(jen.Id("e")))
+// call adds the result of the value's own method.
+func (z *sizer) call(t *plan.Type, v value) {
+	if t.Reducible && z.reduced {
+		z.add(v.x().Dot("ReducedXDRSize").Call(jen.Id("e")))
 		return
 	}
-	s.add(v.x().Dot("XDRSize").Call())
+	z.add(v.x().Dot("XDRSize").Call())
 }
 
-func (s *sizer) branch(cond jen.Code, f func(q *sizer)) {
-	q := &sizer{g: s.g, vars: s.vars, sum: s.sum}
+func (z *sizer) branch(cond jen.Code, f func(q *sizer)) {
+	q := z.sub()
 	f(q)
 	q.flush()
 	if len(q.code) > 0 {
-		s.stmt(jen.If(cond).Block(q.code...))
+		z.stmt(jen.If(cond).Block(q.code...))
 	}
 }
 
 // flush adds the constant part.
-func (s *sizer) flush() {
-	if s.fixed > 0 {
-		s.code = append([]jen.Code{jen.Id(s.sum).Op("+=").Lit(s.fixed)}, s.code...)
+func (z *sizer) flush() {
+	if z.fixed > 0 {
+		z.code = append([]jen.Code{jen.Id(z.sum).Op("+=").Lit(z.fixed)}, z.code...)
 	}
-	s.fixed = 0
+	z.fixed = 0
 }
 
 // loop adds the elements of an array or slice.
-func (s *sizer) loop(elem *ir.Type, v place) {
-	s.elems(v, func(q *sizer, e place) { q.size(elem, e) })
+func (z *sizer) loop(s *plan.Step, v value) {
+	z.elems(v, func(q *sizer, e value) { q.size(s.Elem, e) })
 }
 
-func (s *sizer) elems(v place, f func(q *sizer, e place)) {
-	i := s.vars.name("i")
-	q := &sizer{g: s.g, vars: s.vars, sum: s.sum}
+func (z *sizer) elems(v value, f func(q *sizer, e value)) {
+	i := z.fn.name("i")
+	q := z.sub()
 	f(q, v.elem(v.x.index(i), id(i)))
 	if q.fixed > 0 {
-		s.add(jen.Lit(q.fixed).Op("*").Len(v.x()))
+		z.add(jen.Lit(q.fixed).Op("*").Len(v.x()))
 	}
 	if len(q.code) > 0 {
-		s.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(q.code...))
+		z.stmt(jen.For(jen.Id(i).Op(":=").Range().Add(v.x())).Block(q.code...))
 	}
 }
 
-func (s *sizer) list(t *ir.Type, v place) {
-	if t.Kind == ir.ListOf {
-		s.fixed += 4 // the word at the end; a head has one word less
-	}
-	node := t.Ref
-	s.elems(v, func(q *sizer, e place) {
-		q.fixed += 4
-		fs := node.List.Elem
-		switch {
-		case len(fs) == 1:
-			e.site = s.g.sites[fs[0]]
-			q.size(fs[0].Type, e)
-		case s.g.inlined(node):
-			for _, f := range fs {
-				q.size(f.Type, s.g.field(e, f))
-			}
-		default:
-			q.call(node, e)
+// union adds the discriminant and the arm.
+func (z *sizer) union(t *plan.Type, v value) {
+	disc := z.g.field(v, t.Disc)
+	z.size(t.Disc.Step, disc)
+	some := false
+	sw := z.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+		if a.Field == nil {
+			return nil
 		}
-	})
+		q := z.sub()
+		if a.Pointer {
+			q.branch(z.g.field(v, a.Field).x().Op("!=").Nil(), func(in *sizer) { in.size(a.Field.Step, z.g.arm(a, v)) })
+		} else {
+			q.size(a.Field.Step, z.g.arm(a, v))
+			q.flush()
+		}
+		some = true
+		return q.code
+	}, nil)
+	if some {
+		z.stmt(sw)
+	}
 }

@@ -27,9 +27,10 @@ func (g *gen) tests() *jen.File {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []jen.Code
 	held := 0
-	for _, d := range g.unit.Decls {
-		b, ok := g.bound[d]
-		if !ok || declSize(d).Min > largeWire || held > manyWires {
+	for _, t := range g.plan.Types {
+		d := t.Decl
+		b, ok := g.bound[t]
+		if !ok || t.Size.Min > largeWire || held > manyWires {
 			continue // or too large to be tried
 		}
 		wires, n := sampleWires(r, d)
@@ -49,13 +50,13 @@ func (g *gen) tests() *jen.File {
 		if b.amp != "" {
 			row[jen.Id("Amplification")] = jen.Id(b.amp)
 		}
-		if hasView(d) {
+		if t.View {
 			row[jen.Id("View")] = jen.Func().Params(jen.Id("b").Index().Byte()).Any().Block(jen.Return(jen.Id(g.names.view[d]).Call(jen.Id("b"))))
 		}
-		if w := g.scanned[d]; w != nil {
+		if w := g.scanned[t]; w != nil {
 			var lists []jen.Code
 			for _, l := range w.lists {
-				lists = append(lists, jen.Values(jen.Id("Path").Op(":").Lit(l.path), jen.Id("Method").Op(":").Lit(w.methods[l])))
+				lists = append(lists, jen.Values(jen.Id("Path").Op(":").Lit(w.path(l, ".")), jen.Id("Method").Op(":").Lit(w.methods[l])))
 			}
 			row[jen.Id("Scan")] = jen.Func().Params(jen.Id("b").Index().Byte()).Qual(testPath, "Scan").Block(
 				jen.Id("s").Op(":=").Id(w.maker).Call(jen.Id("b")), jen.Return(jen.Op("&").Id("s")))

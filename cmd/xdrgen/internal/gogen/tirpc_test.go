@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/wild"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
@@ -137,11 +138,11 @@ func unitForC(t *testing.T, mod module, file string) *cUnit {
 	u := &cUnit{file: file, dir: t.TempDir()}
 	n := newNames()
 	n.add(r.Unit.Decls, r.Bind, true)
-	for _, d := range r.Unit.Decls {
+	for _, typ := range plan.Make(r.Unit, r.Bind).Types {
+		d := typ.Decl
 		switch {
-		case d.Kind == ir.Const, d.Kind == ir.Program, d.Anon, d.List != nil:
-		case d.Kind == ir.Typedef && (isTransparent(d) || isAlias(d)):
-		case d.Kind == ir.Typedef && d.Type.Underlying().Ref != nil && d.Type.Underlying().Ref.List != nil:
+		case d.Anon, typ.Node, typ.Transparent, typ.Alias:
+		case typ.Op == plan.Typedef && typ.Body.Under().Op == plan.List:
 		default:
 			u.decls = append(u.decls, d)
 			u.names = append(u.names, n.decl[d])

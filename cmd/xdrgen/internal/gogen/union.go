@@ -8,39 +8,36 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// union writes a discriminated union (RFC 4506 §4.15): the discriminant and
-// all arms as fields, of which the one selected counts. Large arms of unions
-// that occur many times in a message are pointers (layout.go).
-func (g *gen) union(d *ir.Decl) {
+// union writes the type of a discriminated union (RFC 4506 §4.15): the discriminant and all arms as
+// fields, of which the selected one counts. Large arms of unions that occur many times in a message
+// are pointers (ADR 0002).
+func (g *gen) union(t *plan.Type) {
+	d := t.Decl
 	name := g.names.decl[d]
 	disc := g.names.field[d.Disc]
 	g.t.Add(g.doc(name, "union "+d.Name+", with the arm that "+disc+" selects", d.Doc))
-	fields := []jen.Code{g.fieldDecl(d.Disc, g.goType(d.Disc.Type), "selects the arm")}
-	for _, a := range d.Arms {
+	fields := []jen.Code{g.fieldDecl(t.Disc, g.goType(t.Disc.Step), "selects the arm")}
+	for _, a := range t.Arms {
 		if a.Field == nil {
 			continue
 		}
-		t := g.goType(a.Field.Type)
-		if g.byPointer(d, a) {
-			t = jen.Op("*").Add(t)
+		typ := g.goType(a.Field.Step)
+		if a.Pointer {
+			typ = jen.Op("*").Add(typ)
 		}
-		fields = append(fields, g.fieldDecl(a.Field, t, "if "+disc+" is "+g.labelText(d, a)))
+		fields = append(fields, g.fieldDecl(a.Field, typ, "if "+disc+" is "+g.labelText(t, a)))
 	}
 	g.t.Type().Id(name).Struct(fields...)
-	g.methods(d, codec{
-		put:   func(p *putter, v place) { g.putUnion(p, d, v) },
-		get:   func(r *getter, v place) { g.getUnion(r, d, v) },
-		size:  func(s *sizer, v place) { g.sizeUnion(s, d, v) },
-		reset: func(z *resetter, v place) { g.resetUnion(z, d, v) },
-	})
+	g.methods(t)
 }
 
-func (g *gen) labelText(d *ir.Decl, a *ir.Arm) string {
+func (g *gen) labelText(t *plan.Type, a *plan.Arm) string {
 	var names []string
 	for _, l := range a.Labels {
-		names = append(names, fmt.Sprintf("%#v", g.label(d, l)))
+		names = append(names, fmt.Sprintf("%#v", g.label(t, l)))
 	}
 	if a.Default {
 		names = append(names, "anything else")
@@ -49,71 +46,62 @@ func (g *gen) labelText(d *ir.Decl, a *ir.Arm) string {
 }
 
 // label is the Go expression for a case label.
-func (g *gen) label(d *ir.Decl, l ir.Label) *jen.Statement {
-	u := d.Disc.Type.Underlying()
+func (g *gen) label(t *plan.Type, l ir.Label) *jen.Statement {
+	u := t.Disc.Step.Under()
 	switch {
-	case l.Member != nil && u.Kind == ir.Ref:
-		if u.Ref.Import != nil {
-			return jen.Qual(u.Ref.Import.Package, g.names.member[l.Member])
+	case l.Member != nil && u.Op == plan.Enum:
+		if imp := u.Of.Decl.Import; imp != nil {
+			return jen.Qual(imp.Package, g.names.member[l.Member])
 		}
 		return jen.Id(g.names.member[l.Member])
-	case u.Kind == ir.Bool:
+	case u.Op == plan.Bool:
 		return jen.Lit(l.Value.Abs != 0)
 	case l.Const != nil:
-		return g.declType(l.Const)
+		return g.qualified(l.Const)
 	case l.Value.Neg:
 		return jen.Op("-").Lit(int(l.Value.Abs))
 	}
 	return jen.Lit(int(l.Value.Abs))
 }
 
-// arms writes a switch over the discriminant: body for each arm, other where no
-// arm is selected.
-func (g *gen) arms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
-	if d.Disc.Type.Underlying().Kind == ir.Bool && oneLabelEach(d) {
-		return boolArms(d, disc, body, other)
+// arms writes a switch over the discriminant: body for each arm, other if no arm is selected.
+func (g *gen) arms(t *plan.Type, disc expr, body func(a *plan.Arm) []jen.Code, other []jen.Code) jen.Code {
+	isBool := t.Disc.Step.Under().Op == plan.Bool
+	if isBool && oneLabelEach(t) {
+		return boolArms(t, disc, body, other)
 	}
 	var cases []jen.Code
-	hasDefault := false
-	for _, a := range d.Arms {
+	for _, a := range t.Arms {
 		code := body(a)
 		if a.Default {
-			hasDefault = true
 			cases = append(cases, jen.Default().Block(code...))
 			continue
 		}
 		var labels []jen.Code
 		for _, l := range a.Labels {
-			labels = append(labels, g.label(d, l))
+			labels = append(labels, g.label(t, l))
 		}
 		cases = append(cases, jen.Case(labels...).Block(code...))
 	}
-	both := d.Disc.Type.Underlying().Kind == ir.Bool && len(cases) == 2
-	if !hasDefault && !both && other != nil {
+	if !t.HasDefault() && !(isBool && len(cases) == 2) && other != nil {
 		cases = append(cases, jen.Default().Block(other...))
 	}
 	return jen.Switch(disc()).Block(cases...)
 }
 
-// oneLabelEach reports whether no arm of d has two labels.
-func oneLabelEach(d *ir.Decl) bool {
-	return !slices.ContainsFunc(d.Arms, func(a *ir.Arm) bool { return len(a.Labels) > 1 })
-}
-
-// dead reports whether a is the default arm of a union over a bool, with arms for
-// TRUE and for FALSE: no code is written for it.
-func dead(d *ir.Decl, a *ir.Arm) bool {
-	return a.Default && len(d.Arms) == 3 && d.Disc.Type.Underlying().Kind == ir.Bool
+// oneLabelEach reports whether no arm of t has two labels.
+func oneLabelEach(t *plan.Type) bool {
+	return !slices.ContainsFunc(t.Arms, func(a *plan.Arm) bool { return len(a.Labels) > 1 })
 }
 
 // boolArms is arms for a union over a bool: if and else.
-func boolArms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []jen.Code) jen.Code {
+func boolArms(t *plan.Type, disc expr, body func(a *plan.Arm) []jen.Code, other []jen.Code) jen.Code {
 	var code [2][]jen.Code // of FALSE and of TRUE
 	var has [2]bool
 	rest := other
-	for _, a := range d.Arms {
+	for _, a := range t.Arms {
 		switch {
-		case dead(d, a):
+		case a.Dead:
 		case a.Default:
 			rest = body(a)
 		default:
@@ -137,22 +125,20 @@ func boolArms(d *ir.Decl, disc expr, body func(a *ir.Arm) []jen.Code, other []je
 	return jen.If(disc()).Block(code[1]...).Else().Block(code[0]...)
 }
 
-// arm is the place of arm a of the union at v.
-func (g *gen) arm(d *ir.Decl, a *ir.Arm, v place) place {
+// arm is the value of arm a of the union v.
+func (g *gen) arm(a *plan.Arm, v value) value {
 	q := g.field(v, a.Field)
-	if g.byPointer(d, a) && !isStructLike(a.Field.Type) {
-		x := q.x
-		q.ptr = x
-		q.x = func() *jen.Statement { return jen.Parens(jen.Op("*").Add(x())) }
+	if a.Pointer && !a.Field.Step.Selectors() {
+		return q.deref()
 	}
 	return q
 }
 
 // discWord is the discriminant as the number that an error shows.
-func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
-	if t := d.Disc.Type; t.Underlying().Kind == ir.Bool {
+func (g *gen) discWord(t *plan.Type, disc expr) *jen.Statement {
+	if s := t.Disc.Step; s.Under().Op == plan.Bool {
 		x := disc()
-		if resolve(t).Kind != ir.Bool { // a type of its own
+		if s.Resolved().Op != plan.Bool { // a type of its own
 			x = jen.Bool().Call(x)
 		}
 		return jen.Uint64().Call(jen.Qual(codecPath, "Word").Call(x))
@@ -160,55 +146,5 @@ func (g *gen) discWord(d *ir.Decl, disc expr) *jen.Statement {
 	return jen.Uint64().Call(jen.Uint32().Call(disc()))
 }
 
-func (g *gen) sizeUnion(s *sizer, d *ir.Decl, v place) {
-	disc := g.field(v, d.Disc)
-	s.size(d.Disc.Type, disc)
-	some := false
-	sw := g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		q := &sizer{g: g, vars: s.vars, sum: s.sum}
-		if g.byPointer(d, a) {
-			ptr := v.x.dot(g.names.field[a.Field])
-			q.branch(ptr().Op("!=").Nil(), func(in *sizer) { in.size(a.Field.Type, g.arm(d, a, v)) })
-		} else {
-			q.size(a.Field.Type, g.arm(d, a, v))
-			q.flush()
-		}
-		some = true
-		return q.code
-	}, nil)
-	if some {
-		s.stmt(sw)
-	}
-}
-
-func (g *gen) resetUnion(z *resetter, d *ir.Decl, v place) {
-	disc := g.field(v, d.Disc)
-	z.stmt(g.arms(d, disc.x, func(a *ir.Arm) []jen.Code {
-		if a.Field == nil {
-			return nil
-		}
-		q := &resetter{g: g, vars: z.vars}
-		g.resetArm(q, d, a, v)
-		return q.code
-	}, nil))
-	z.reset(d.Disc.Type, disc.x)
-}
-
-// resetArm empties arm a. One that is held by pointer keeps its memory (newArm).
-func (g *gen) resetArm(z *resetter, d *ir.Decl, a *ir.Arm, v place) {
-	if !g.byPointer(d, a) {
-		z.reset(a.Field.Type, g.arm(d, a, v).x)
-		return
-	}
-	ptr := v.x.dot(g.names.field[a.Field])
-	if d.Recursive {
-		z.stmt(ptr().Op("=").Nil())
-		return
-	}
-	q := &resetter{g: g, vars: z.vars}
-	q.reset(a.Field.Type, g.arm(d, a, v).x)
-	z.stmt(jen.If(ptr().Op("!=").Nil()).Block(q.code...))
-}
+// invalid is the condition that an enumerator is none.
+func invalid(x expr) *jen.Statement { return jen.Op("!").Add(x()).Dot("Valid").Call() }

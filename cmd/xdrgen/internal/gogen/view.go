@@ -5,61 +5,50 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// This file writes views: a type of bytes for each struct and union, with a
-// method for each field that reads it where it lies on the wire.
+// This file writes views: a type of bytes for each struct and union, with a method for each field
+// that reads it from the wire.
 
-// hasView reports whether declaration d has a view type.
-func hasView(d *ir.Decl) bool {
-	switch d.Kind {
-	case ir.Struct:
-		return d.List == nil || len(d.List.Elem) > 1
-	case ir.Union:
-		return true
-	}
-	return false
-}
-
-func (g *gen) view(d *ir.Decl) {
-	if !hasView(d) {
+func (g *gen) view(t *plan.Type) {
+	if !t.View {
 		return
 	}
-	name, of := g.names.view[d], g.names.decl[d]
+	name, of := g.names.view[t.Decl], g.names.decl[t.Decl]
 	g.v.Commentf("// %s reads the fields of %s from its encoding. Convert only bytes that", name, of)
 	g.v.Commentf("// begin with a checked %s; see package xdr.", of)
 	g.v.Type().Id(name).Index().Byte()
-	if d.Kind == ir.Union {
-		g.viewUnion(d)
+	if t.Op == plan.Union {
+		g.viewUnion(t)
 		return
 	}
 	at := offset{}
-	for _, f := range structFields(d) {
-		g.shorten(d, &at)
+	for _, f := range t.Fields {
+		g.shorten(t, &at)
 		var body []jen.Code
-		if u := f.Type.Underlying(); isSeq(u) {
+		if u := f.Step.Under(); u.Seq() {
 			// In the iterator, so that the method can be inlined.
 			body = []jen.Code{jen.Return(g.viewSeq(u, "v", at))}
 		} else {
-			body = append(at.code(), g.viewReturn(f.Type, at.position())...)
+			body = append(at.code(), g.viewReturn(f.Step, at.position())...)
 		}
-		g.viewMethod(d, f, "returns field "+f.Name+".", g.viewResult(f.Type), body)
-		g.pass(&at, f.Type)
+		g.viewMethod(t, f, "returns field "+f.Name+".", g.viewResult(f.Step), body)
+		g.pass(&at, f.Step)
 	}
 }
 
-func (g *gen) viewUnion(d *ir.Decl) {
-	disc := g.names.field[d.Disc]
-	g.viewMethod(d, d.Disc, "returns the discriminant.", g.viewResult(d.Disc.Type), g.viewReturn(d.Disc.Type, position{}))
+func (g *gen) viewUnion(t *plan.Type) {
+	disc := g.names.field[t.Disc.Field]
+	g.viewMethod(t, t.Disc, "returns the discriminant.", g.viewResult(t.Disc.Step), g.viewReturn(t.Disc.Step, position{}))
 	after := position{n: 4}
-	for _, a := range d.Arms {
+	for _, a := range t.Arms {
 		if a.Field == nil {
 			continue
 		}
-		value := jen.Return(g.viewValue(a.Field.Type, "v", after), jen.True())
+		value := jen.Return(g.viewValue(a.Field.Step, "v", after), jen.True())
 		none := jen.Return(jen.Id("x"), jen.False())
-		mine, others := g.caseLabels(d, a)
+		mine, others := g.caseLabels(t, a)
 		kind := jen.Switch(jen.Id("v").Dot(disc).Call())
 		body := []jen.Code{kind.Clone().Block(jen.Case(mine...).Block(value)), none}
 		if a.Default {
@@ -68,49 +57,49 @@ func (g *gen) viewUnion(d *ir.Decl) {
 				body = []jen.Code{kind.Clone().Block(jen.Case(others...).Block(none)), value}
 			}
 		}
-		g.viewMethod(d, a.Field, "returns the arm that is selected if "+disc+" is "+g.labelText(d, a)+".",
-			jen.Params(jen.Id("x").Add(g.viewType(a.Field.Type)), jen.Id("ok").Bool()), body)
+		g.viewMethod(t, a.Field, "returns the arm that is selected if "+disc+" is "+g.labelText(t, a)+".",
+			jen.Params(jen.Id("x").Add(g.viewType(a.Field.Step)), jen.Id("ok").Bool()), body)
 	}
 }
 
 // caseLabels returns the labels of arm a, and if it is the default arm, those of the others.
-func (g *gen) caseLabels(d *ir.Decl, a *ir.Arm) (mine, others []jen.Code) {
+func (g *gen) caseLabels(t *plan.Type, a *plan.Arm) (mine, others []jen.Code) {
 	for _, l := range a.Labels {
-		mine = append(mine, g.label(d, l))
+		mine = append(mine, g.label(t, l))
 	}
 	if !a.Default {
 		return mine, nil
 	}
-	for _, b := range d.Arms {
+	for _, b := range t.Arms {
 		if b == a {
 			continue
 		}
 		for _, l := range b.Labels {
-			others = append(others, g.label(d, l))
+			others = append(others, g.label(t, l))
 		}
 	}
 	return mine, others
 }
 
-func (g *gen) viewMethod(d *ir.Decl, f *ir.Field, what string, result *jen.Statement, body []jen.Code) {
-	name := g.names.field[f]
+func (g *gen) viewMethod(t *plan.Type, f *plan.Field, what string, result *jen.Statement, body []jen.Code) {
+	name := g.names.field[f.Field]
 	g.v.Comment("// " + name + " " + what)
-	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Add(result).Block(body...)
+	g.v.Func().Params(jen.Id("v").Id(g.names.view[t.Decl])).Id(name).Params().Add(result).Block(body...)
 }
 
-// viewResult is what the method for a field of type t returns.
-func (g *gen) viewResult(t *ir.Type) *jen.Statement {
-	if u := t.Underlying(); u.Kind == ir.Optional {
+// viewResult is the result of the method for a field of step s.
+func (g *gen) viewResult(s *plan.Step) *jen.Statement {
+	if u := s.Under(); u.Op == plan.Optional {
 		return jen.Params(jen.Id("x").Add(g.viewType(u.Elem)), jen.Id("ok").Bool())
 	}
-	return g.viewType(t)
+	return g.viewType(s)
 }
 
-// viewReturn returns the value of type t at offset at.
-func (g *gen) viewReturn(t *ir.Type, at position) []jen.Code {
-	u := t.Underlying()
-	if u.Kind != ir.Optional {
-		return []jen.Code{jen.Return(g.viewValue(t, "v", at))}
+// viewReturn returns the value of step s at offset at.
+func (g *gen) viewReturn(s *plan.Step, at position) []jen.Code {
+	u := s.Under()
+	if u.Op != plan.Optional {
+		return []jen.Code{jen.Return(g.viewValue(s, "v", at))}
 	}
 	return []jen.Code{
 		jen.If(jen.Qual(codecPath, "Uint32").Call(jen.Id("v"), at.expr()).Op("==").Lit(0)).Block(jen.Return(jen.Id("x"), jen.False())),
@@ -118,126 +107,92 @@ func (g *gen) viewReturn(t *ir.Type, at position) []jen.Code {
 	}
 }
 
-// viewType is the Go type in which a view gives a value of type t.
-func (g *gen) viewType(t *ir.Type) *jen.Statement {
-	t = resolve(t)
-	u := t.Underlying()
-	switch u.Kind {
-	case ir.FixedArray, ir.Array:
+// viewType is the Go type in which a view returns a value of step s.
+func (g *gen) viewType(s *plan.Step) *jen.Statement {
+	switch u := s.Under(); u.Op {
+	case plan.Loop, plan.Array, plan.List:
 		return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewType(u.Elem))
-	case ir.ListOf, ir.ListHead:
-		if len(u.Ref.List.Elem) == 1 {
-			return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewType(u.Ref.List.Elem[0].Type))
-		}
-		return jen.Qual("iter", "Seq2").Types(jen.Int(), g.viewName(u.Ref))
-	case ir.Optional:
+	case plan.Optional:
 		return jen.Qual(xdrPath, "Optional").Types(g.viewType(u.Elem))
-	case ir.Ref:
-		if hasView(u.Ref) {
-			return g.viewName(u.Ref)
-		}
+	case plan.Struct, plan.Union:
+		return g.viewName(u.Of)
 	}
-	return g.goType(t)
+	return g.goType(s)
 }
 
-func (g *gen) viewName(d *ir.Decl) *jen.Statement {
-	if d.Import != nil {
-		return jen.Qual(d.Import.Package, g.names.view[d])
+func (g *gen) viewName(t *plan.Type) *jen.Statement {
+	if t.Decl.Import != nil {
+		return jen.Qual(t.Decl.Import.Package, g.names.view[t.Decl])
 	}
-	return jen.Id(g.names.view[d])
+	return jen.Id(g.names.view[t.Decl])
 }
 
-// viewValue is the value of type t at offset at of the variable buf.
-func (g *gen) viewValue(t *ir.Type, buf string, at position) *jen.Statement {
-	t = resolve(t)
-	u := t.Underlying()
+// viewValue is the value of step s at offset at of the variable buf.
+func (g *gen) viewValue(s *plan.Step, buf string, at position) *jen.Statement {
+	s = s.Resolved()
 	read := func(name string) *jen.Statement { return jen.Qual(codecPath, name).Call(jen.Id(buf), at.expr()) }
-	as := func(x *jen.Statement) *jen.Statement { return g.goType(t).Call(x) }
-	switch u.Kind {
-	case ir.Bool:
+	as := func(x *jen.Statement) *jen.Statement { return g.goType(s).Call(x) }
+	switch u := s.Under(); u.Op {
+	case plan.Bool:
 		x := read("Uint32").Op("!=").Lit(0)
-		if t.Kind == ir.Bool {
+		if s == u {
 			return x
 		}
 		return as(x)
-	case ir.Int:
+	case plan.Word:
+		return g.viewNumber(s, read("Uint32"), "Float32frombits")
+	case plan.Hyper:
+		return g.viewNumber(s, read("Uint64"), "Float64frombits")
+	case plan.Enum:
 		return as(read("Uint32"))
-	case ir.Uint:
-		if t.Kind == ir.Uint {
-			return read("Uint32")
-		}
-		return as(read("Uint32"))
-	case ir.Hyper:
-		return as(read("Uint64"))
-	case ir.Uhyper:
-		if t.Kind == ir.Uhyper {
-			return read("Uint64")
-		}
-		return as(read("Uint64"))
-	case ir.Float:
-		return as(jen.Qual("math", "Float32frombits").Call(read("Uint32")))
-	case ir.Double:
-		return as(jen.Qual("math", "Float64frombits").Call(read("Uint64")))
-	case ir.Quad, ir.FixedOpaque:
+	case plan.Bytes:
 		return as(jen.Id(buf).Index(at.expr().Op(":")))
-	case ir.Opaque:
-		if t.Kind == ir.Opaque {
+	case plan.Opaque:
+		if s == u && !u.Text {
 			return read("ViewOpaque")
 		}
 		return as(read("ViewOpaque"))
-	case ir.String:
-		return as(read("ViewOpaque"))
-	case ir.Optional:
+	case plan.Optional:
 		return jen.Qual(codecPath, "ViewOptional").Call(jen.Id(buf), at.expr(),
 			jen.Func().Params(jen.Id("off").Int()).Add(g.viewType(u.Elem)).Block(jen.Return(g.viewValue(u.Elem, buf, variable("off")))))
-	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
+	case plan.Loop, plan.Array, plan.List:
 		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at.expr()) }}})
+	default:
+		if s.Size.Fixed() && !u.NodeElem() {
+			return g.viewName(u.Of).Call(part(buf, at, s.Fixed()))
+		}
+		return g.viewName(u.Of).Call(jen.Id(buf).Index(at.expr().Op(":")))
 	}
-	if u.Ref.Kind == ir.Enum {
-		return as(read("Uint32"))
-	}
-	if t.Size.Fixed() {
-		return g.viewName(u.Ref).Call(part(buf, at, fixedLen(t)))
-	}
-	return g.viewName(u.Ref).Call(jen.Id(buf).Index(at.expr().Op(":")))
 }
 
-// part is the n bytes at offset at of the variable buf: the compiler then knows
-// that what is read of them is there.
+// viewNumber is the number of step s, whose bits are the unsigned integer x.
+func (g *gen) viewNumber(s *plan.Step, x *jen.Statement, toFloat string) *jen.Statement {
+	switch {
+	case s.Under().Number == plan.Float:
+		x = jen.Qual("math", toFloat).Call(x)
+	case s.Number == plan.Unsigned: // not a typedef
+		return x
+	}
+	return g.goType(s).Call(x)
+}
+
+// part is the n bytes at offset at of the variable buf: the compiler then knows that they are
+// there.
 func part(buf string, at position, n int) *jen.Statement {
 	end := at.plus(n)
 	return jen.Id(buf).Index(at.expr().Op(":").Add(end.expr()).Op(":").Add(end.expr()))
 }
 
-func isSeq(t *ir.Type) bool {
-	switch t.Kind {
-	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
-		return true
+// viewSeq is an iterator over the elements of the array or list of step s.
+func (g *gen) viewSeq(s *plan.Step, buf string, at offset) *jen.Statement {
+	if s.Op != plan.List && s.Elem.Size.Fixed() && s.Elem.Fixed() > 0 {
+		return g.viewFixed(s, buf, at)
 	}
-	return false
-}
-
-// viewSeq is an iterator over the elements of the array or list of type t.
-func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
-	elem := t.Elem
-	if elem != nil && elem.Size.Fixed() && fixedLen(elem) > 0 {
-		return g.viewFixed(t, buf, at)
-	}
-	value := func() *jen.Statement { return g.viewValue(elem, buf, variable("off")) }
-	typ := func() *jen.Statement { return g.viewType(elem) }
-	skip := func() *jen.Statement { return g.skip(elem, buf, variable("off")).expr() }
-	if t.Kind == ir.ListOf || t.Kind == ir.ListHead {
-		elem = listElem(t.Ref)
-		if elem == nil {
-			value = func() *jen.Statement { return g.viewName(t.Ref).Call(jen.Id(buf).Index(jen.Id("off").Op(":"))) }
-			typ = func() *jen.Statement { return g.viewName(t.Ref) }
-			skip = func() *jen.Statement { return g.skipDecl(t.Ref, buf, variable("off")).expr() }
-		}
-	}
-	yield := jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value())).Block(jen.Return())
-	next := jen.Id("off").Op("=").Add(skip())
+	off := variable("off")
+	yield := jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), g.viewValue(s.Elem, buf, off))).Block(jen.Return())
+	next := jen.Id("off").Op("=").Add(g.skip(s.Elem, buf, off).expr())
 	word := func() *jen.Statement { return jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), jen.Id("off")) }
-	if t.Kind == ir.Array {
+	if s.Op == plan.Array {
 		at.fixed += 4 // the count
 	}
 	body := at.code()
@@ -247,30 +202,30 @@ func (g *gen) viewSeq(t *ir.Type, buf string, at offset) *jen.Statement {
 	case at.fixed > 0:
 		body = append(body, jen.Id("off").Op("+=").Lit(at.fixed))
 	}
-	switch t.Kind {
-	case ir.FixedArray:
-		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Lit(int(t.Len))).Block(yield, next))
-	case ir.Array:
+	switch {
+	case s.Op == plan.Loop:
+		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Lit(s.Len)).Block(yield, next))
+	case s.Op == plan.Array:
 		count := jen.Int().Call(jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), jen.Id("off").Op("-").Lit(4)))
 		body = append(body, jen.For(jen.Id("i").Op(":=").Range().Add(count)).Block(yield, next))
-	case ir.ListOf:
+	case !s.Head:
 		body = append(body, jen.For(jen.Id("i").Op(":=").Lit(0), word().Op("!=").Lit(0), jen.Id("i").Op("++")).Block(
 			jen.Id("off").Op("+=").Lit(4), yield, next))
-	case ir.ListHead:
+	default:
 		body = append(body, jen.For(jen.Id("i").Op(":=").Lit(0), jen.Empty(), jen.Id("i").Op("++")).Block(
 			yield, next,
 			jen.If(word().Op("==").Lit(0)).Block(jen.Return()),
 			jen.Id("off").Op("+=").Lit(4),
 		))
 	}
-	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), typ()).Bool()).Block(body...)
+	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), g.viewType(s.Elem)).Bool()).Block(body...)
 }
 
 // viewFixed is an iterator over the elements of an array that all have one size.
-func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
-	size, code := fixedLen(t.Elem), at.code()
-	from, n := at.position(), expr(func() *jen.Statement { return jen.Lit(int(t.Len)) })
-	if t.Kind == ir.Array {
+func (g *gen) viewFixed(s *plan.Step, buf string, at offset) *jen.Statement {
+	size, code := s.Elem.Fixed(), at.code()
+	from, n := at.position(), expr(func() *jen.Statement { return jen.Lit(s.Len) })
+	if s.Op == plan.Array {
 		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), from.expr())))
 		from, n = from.plus(4), id("n")
 	}
@@ -280,13 +235,13 @@ func (g *gen) viewFixed(t *ir.Type, buf string, at offset) *jen.Statement {
 		}
 		return jen.Lit(size).Op("*").Add(x())
 	}
-	value := g.viewValue(t.Elem, "s", position{x: func() *jen.Statement { return times(id("i")) }})
+	value := g.viewValue(s.Elem, "s", position{x: func() *jen.Statement { return times(id("i")) }})
 	code = append(code,
 		jen.Id("s").Op(":=").Id(buf).Index(from.expr().Op(":").Add(from.expr()).Op("+").Add(times(n))),
 		jen.For(jen.Id("i").Op(":=").Range().Add(n())).Block(
 			jen.If(jen.Op("!").Id("yield").Call(jen.Id("i"), value)).Block(jen.Return())),
 	)
-	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), g.viewType(t.Elem)).Bool()).Block(code...)
+	return jen.Func().Params(jen.Id("yield").Func().Params(jen.Int(), g.viewType(s.Elem)).Bool()).Block(code...)
 }
 
 // offset is where a field begins: a constant, or a variable that statements
@@ -317,33 +272,33 @@ func (o offset) code() []jen.Code {
 	return out
 }
 
-// pass moves o over a value of type t.
-func (g *gen) pass(o *offset, t *ir.Type) {
-	if t.Size.Fixed() {
-		o.fixed += fixedLen(t)
+// pass moves o over a value of step s.
+func (g *gen) pass(o *offset, s *plan.Step) {
+	if s.Size.Fixed() {
+		o.fixed += s.Fixed()
 		return
 	}
 	from, op := *o, "="
 	if o.steps == nil {
 		op = ":="
 	}
-	step := func() jen.Code { return jen.Id("off").Op(op).Add(g.skip(t, "v", from.position()).expr()) }
+	step := func() jen.Code { return jen.Id("off").Op(op).Add(g.skip(s, "v", from.position()).expr()) }
 	o.steps = append(o.steps[:len(o.steps):len(o.steps)], step)
 	o.fixed = 0
 }
 
-// longWay is how many fields of no fixed size a method for a field steps over
-// itself: beyond, methods share the way, or they would be quadratic in length.
+// longWay is the largest number of fields without a fixed size that a method for a field skips
+// itself. Beyond it, methods share the code, or they would be quadratic in length.
 const longWay = 4
 
-// shorten lets o begin at a method that steps over the fields so far.
-func (g *gen) shorten(d *ir.Decl, o *offset) {
+// shorten lets o begin at a method that skips the fields so far.
+func (g *gen) shorten(t *plan.Type, o *offset) {
 	if len(o.steps) <= longWay {
 		return
 	}
 	o.ways++
 	name := "way" + strconv.Itoa(o.ways)
 	g.v.Commentf("// %s returns the offset after the first fields.", name)
-	g.v.Func().Params(jen.Id("v").Id(g.names.view[d])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
+	g.v.Func().Params(jen.Id("v").Id(g.names.view[t.Decl])).Id(name).Params().Int().Block(append(o.code(), jen.Return(jen.Id("off")))...)
 	o.steps = []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Id("v").Dot(name).Call() }}
 }

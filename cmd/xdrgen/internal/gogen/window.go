@@ -81,3 +81,31 @@ func slide(buf, off string, n int) *jen.Statement {
 	end := func() *jen.Statement { return jen.Id(off).Op("+").Lit(n) }
 	return jen.Id(buf).Index(jen.Id(off).Op(":").Add(end()).Op(":").Add(end()))
 }
+
+// bigEndian is binary.BigEndian, which compiles to one load or store with a byte swap.
+func bigEndian() *jen.Statement { return jen.Qual("encoding/binary", "BigEndian") }
+
+// byValue is the length up to which opaque data of fixed length is assigned. A copy is a call of
+// memmove, which takes longer than a few words do.
+const byValue = 128
+
+// putArray stores the n bytes of the array at v in w, a slice of as many.
+func putArray(w jen.Code, n int, v value) jen.Code {
+	if n > byValue {
+		return jen.Copy(w, v.x().Index(jen.Op(":")))
+	}
+	return jen.Op("*").Parens(jen.Op("*").Index(jen.Lit(n)).Byte()).Parens(w).Op("=").Add(v.x())
+}
+
+// getArray loads the n bytes of the array at v from w, a slice of as many.
+func getArray(v value, n int, w jen.Code) jen.Code {
+	if n > byValue {
+		return jen.Copy(v.x().Index(jen.Op(":")), w)
+	}
+	return v.x().Op("=").Index(jen.Lit(n)).Byte().Parens(w)
+}
+
+// lacks is the condition that n bytes at off are not there.
+func lacks(buf, off string, n *jen.Statement) *jen.Statement {
+	return jen.Qual(codecPath, "Lacks").Call(jen.Id(buf), jen.Id(off), n)
+}

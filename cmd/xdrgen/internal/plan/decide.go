@@ -1,23 +1,12 @@
 package plan
 
-// decide connects the steps with the types that they name, and computes what the plan says of
-// both.
+// decide computes the flags of types and steps.
 func (m *maker) decide() {
-	for _, s := range m.steps {
-		switch {
-		case s.Op == Typedef && s.Elem == nil:
-			s.Elem = s.Of.Body
-		case s.Op == List:
-			s.Elem = s.Of.elem
-		}
-	}
+	m.connect()
 	for _, t := range m.all {
 		if t.Op == Typedef {
 			t.nameTypedef()
 		}
-	}
-	for _, s := range m.steps {
-		s.Pointer = s.Op == Optional && s.Elem.holdsRecursive()
 	}
 	for _, t := range m.all {
 		t.Inline = t.inline()
@@ -33,6 +22,21 @@ func (m *maker) decide() {
 	}
 	for _, t := range m.all {
 		t.RunArm = t.runArm()
+	}
+}
+
+// connect connects the steps with the types that they name.
+func (m *maker) connect() {
+	for _, s := range m.steps {
+		switch {
+		case s.Op == Typedef && s.Elem == nil:
+			s.Elem = s.Of.Body
+		case s.Op == List:
+			s.Elem = s.Of.elem
+		}
+	}
+	for _, s := range m.steps {
+		s.Pointer = s.Op == Optional && s.Elem.holdsRecursive()
 	}
 }
 

@@ -58,7 +58,7 @@ func (m *maker) typ(d *ir.Decl) *Type {
 	if t := m.of[d]; t != nil {
 		return t
 	}
-	t := &Type{Decl: d, Node: d.List != nil, Recursive: d.Recursive, Open: d.Open, Size: declSize(d)}
+	t := &Type{Decl: d, Node: d.List != nil, Recursive: d.Recursive, Open: d.Open, Size: Size(d)}
 	switch d.Kind {
 	case ir.Enum:
 		t.Op = Enum
@@ -68,6 +68,7 @@ func (m *maker) typ(d *ir.Decl) *Type {
 		t.Op = Union
 	case ir.Typedef:
 		t.Op = Typedef
+		t.Transparent = Transparent(d)
 	default:
 		return nil
 	}
@@ -78,8 +79,8 @@ func (m *maker) typ(d *ir.Decl) *Type {
 	return t
 }
 
-// declSize returns the size of a value of d; of a list node, of an element.
-func declSize(d *ir.Decl) ir.Size {
+// Size returns the size of a value of d; of a list node, of an element.
+func Size(d *ir.Decl) ir.Size {
 	if d.List == nil {
 		return d.Size
 	}
@@ -214,7 +215,7 @@ func (m *maker) uses(s *Step, d *ir.Decl) {
 
 func (m *maker) newStep(size ir.Size) *Step {
 	if len(m.slab) == 0 {
-		m.slab = make([]Step, 64)
+		m.slab = make([]Step, min(len(m.steps)+1, 64))
 	}
 	s := &m.slab[0]
 	m.slab = m.slab[1:]

@@ -82,13 +82,13 @@ struct top: 8 to 876173328388 bytes, inline
 	},
 	{
 		name: "typedefs",
-		text: "typedef unsigned int uint32_t;\ntypedef uint32_t handle;\ntypedef handle other;\ntypedef string name<>;\n" +
+		text: "typedef uint32_t handle;\ntypedef unsigned int uint32_t;\ntypedef handle other;\ntypedef string name<>;\n" +
 			"struct s { uint32_t a; handle b; other c; name d; };",
 		want: `
-typedef uint32_t: 4 bytes, inline, transparent
- run is: word
 typedef handle: 4 bytes, inline
  run is: typedef uint32_t
+typedef uint32_t: 4 bytes, inline, transparent
+ run is: word
 typedef other: 4 bytes, inline, alias
  run is: typedef handle
 typedef name: 4 to 4294967300 bytes, inline

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+
 // mem is the size and alignment of a Go type on a 64-bit machine. Memory budgets are charged by
 // it.
 type mem struct{ size, align int }
@@ -24,6 +26,18 @@ var (
 	sliceMem   = mem{24, 8}
 	pointerMem = mem{8, 8}
 )
+
+// Memory returns the size of a Go value of type t, without the memory that it points to; of a
+// linked list, that of an element.
+func (p *Plan) Memory(t *ir.Type) int {
+	m := &maker{Plan: p}
+	s := m.step(t, nil)
+	m.connect()
+	if s.Op == List {
+		s = s.Elem
+	}
+	return s.Memory()
+}
 
 // Memory returns the size of a Go value of s, without the memory that it points to.
 func (s *Step) Memory() int { return s.mem().size }

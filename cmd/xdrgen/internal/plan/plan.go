@@ -150,6 +150,11 @@ func (s *Step) Selectors() bool {
 	return s.Op == Struct || s.Op == Union || s.Op == Optional && !s.Pointer
 }
 
+// Whole returns the step of a value of t for the methods of t, which write all of it out.
+func (t *Type) Whole() *Step {
+	return &Step{Op: t.Op, Of: t, Elem: t.Body, Size: t.Size, InRun: t.Op == Enum}
+}
+
 // Closed reports whether the discriminant of a union takes enumerators only.
 func (t *Type) Closed() bool {
 	u := t.Disc.Step.Under()
@@ -168,3 +173,6 @@ func (t *Type) HasDefault() bool {
 
 // Empty reports whether elements of a list have no bytes on the wire but the presence words.
 func (s *Step) Empty() bool { return s.Size.Fixed() && s.Size.Min == 0 }
+
+// NodeElem reports whether a value is an element of a list whose nodes have several fields.
+func (s *Step) NodeElem() bool { return s.Op == Struct && s.Of.Node }

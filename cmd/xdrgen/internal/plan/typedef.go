@@ -52,7 +52,6 @@ func (t *Type) Methods() *Type {
 
 // nameTypedef decides what the name of typedef t is in Go.
 func (t *Type) nameTypedef() {
-	t.Transparent = Transparent(t.Decl)
 	s := t.Body.Resolved()
 	switch s.Op {
 	case Bool, Word, Hyper:

@@ -1,0 +1,123 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// methods writes the methods that every generated type has (D2).
+func (g *gen) methods(t *plan.Type) {
+	name := g.names.decl[t.Decl]
+	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
+
+	g.bounds(t)
+	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
+	recv().Id("XDRSize").Params().Int().Block(g.sizeBody(t, false)...)
+	if most := g.bound[t].max; most != "" {
+		g.f.Commentf("// XDRMaxSize returns %s.", most)
+		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Block(jen.Return(jen.Id(most)))
+	}
+	if t.Reducible {
+		g.f.Comment("// ReducedXDRSize returns the size of v in the output of e, without the items that e")
+		g.f.Comment("// leaves out of line.")
+		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(t, true)...)
+	}
+
+	g.same(t)
+
+	g.f.Comment("// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.")
+	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), jen.Error()).Block(g.putBody(t)...)
+	g.f.Comment("// GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.")
+	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(xdrPath, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), jen.Error()).Block(g.getBody(t)...)
+	g.f.Comment("// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.")
+	recv().Id("SkipXDR").Params(jen.Id("c").Op("*").Qual(xdrPath, "Checker"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
+		Params(jen.Int(), errPtr()).Block(g.checkBody(t)...)
+
+	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
+	recv().Id("ResetXDR").Params().Block(g.resetBody(t)...)
+}
+
+// self is the value of the method's receiver v. A struct or union is used by its pointer.
+func (g *gen) self(t *plan.Type) value {
+	v := value{x: id("v"), root: g.pkg + "." + g.names.decl[t.Decl]}
+	if t.Op == plan.Enum || t.Op == plan.Typedef {
+		return v.deref()
+	}
+	return v
+}
+
+func (g *gen) sizeBody(t *plan.Type, reduced bool) []jen.Code {
+	z := &sizer{g: g, fn: &function{}, sum: "n", reduced: reduced}
+	if t.Op == plan.Union {
+		z.union(t, g.self(t))
+	} else {
+		z.size(t.Whole(), g.self(t))
+	}
+	if len(z.code) == 0 {
+		return []jen.Code{jen.Return(jen.Lit(z.fixed))}
+	}
+	body := []jen.Code{jen.Id("n").Op(":=").Lit(z.fixed)}
+	body = append(body, z.code...)
+	return append(body, jen.Return(jen.Id("n")))
+}
+
+func (g *gen) putBody(t *plan.Type) []jen.Code {
+	p := &putter{g: g, fn: &function{}, buf: "b", off: "off", once: t.Reducible}
+	p.put(t.Whole(), g.self(t))
+	p.flush()
+	return body(p.fn, p.code, jen.Error())
+}
+
+func (g *gen) getBody(t *plan.Type) []jen.Code {
+	r := g.newGetter()
+	r.get(t.Whole(), g.self(t))
+	return r.body(t, jen.Error())
+}
+
+func (g *gen) checkBody(t *plan.Type) []jen.Code {
+	r := g.newChecker()
+	r.check(t.Whole(), g.self(t).with(nil))
+	return r.body(t, errPtr())
+}
+
+func (g *gen) resetBody(t *plan.Type) []jen.Code {
+	z := &resetter{g: g, fn: &function{}}
+	switch v := g.self(t); t.Op {
+	case plan.Struct:
+		for _, f := range t.Fields {
+			z.reset(f.Step, g.field(v, f).x)
+		}
+	case plan.Union:
+		z.union(t, v)
+	default:
+		z.reset(t.Whole(), v.x)
+	}
+	return z.code
+}
+
+// errPtr is the type of an error in check-only readers. Encoders and decoders have the interface,
+// which makes EncodeXDR and DecodeXDR small enough to be inlined.
+func errPtr() *jen.Statement { return jen.Op("*").Qual(xdrPath, "Error") }
+
+// body is the body of a reader of type t. A type that contains itself counts the levels.
+func (r *reader) body(t *plan.Type, err jen.Code) []jen.Code {
+	r.flush()
+	if !t.Recursive {
+		return body(r.fn, r.code, err)
+	}
+	enter := jen.If(jen.Err().Op(":=").Qual(codecPath, "Enter").Call(r.rules(), jen.Id("off")), jen.Err().Op("!=").Nil()).Block(
+		jen.Return(jen.Lit(0), jen.Err()))
+	leave := jen.Qual(codecPath, "Leave").Call(r.rules())
+	return body(r.fn, append(append([]jen.Code{enter}, r.code...), leave), err)
+}
+
+// body frames the statements of a function: the error variable if it is used, and the return.
+func body(fn *function, code []jen.Code, err jen.Code) []jen.Code {
+	if fn.usesErr {
+		code = append([]jen.Code{jen.Var().Err().Add(err)}, code...)
+	}
+	return append(code, jen.Return(jen.Id("off"), jen.Nil()))
+}

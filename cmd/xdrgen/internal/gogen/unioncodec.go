@@ -1,0 +1,91 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// This file writes the encoders of unions, and the part of reader for them. If the discriminant
+// takes enumerators only (RFC 4506 §4.3), only the values without a label are checked: each label
+// is an enumerator.
+
+// union writes the discriminant and the arm. If nothing is pending, and some arm begins with a run,
+// the discriminant is part of the run.
+func (p *putter) union(t *plan.Type, v value) {
+	disc, at := p.g.field(v, t.Disc), id(p.off)
+	begin := func(q *putter) { q.disc(t, disc) }
+	if p.pending() || !t.RunArm {
+		begin(p)
+		p.flush()
+		begin = func(*putter) {}
+		at = func() *jen.Statement { return jen.Id(p.off).Op("-").Lit(4) }
+	}
+	refuse := func(q *putter) {
+		if t.Closed() {
+			q.check(invalid(disc.x), disc.fail("CodeEnum", at(), p.g.discWord(t, disc.x), jen.Lit(0)))
+		}
+	}
+	p.stmt(p.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+		return p.block(func(q *putter) {
+			if a.Default {
+				refuse(q)
+			}
+			if begin(q); a.Field == nil {
+				return
+			}
+			arm := p.g.arm(a, v)
+			if a.Pointer {
+				q.check(p.g.field(v, a.Field).x().Op("==").Nil(), arm.fail("CodeEmpty", q.at(), jen.Lit(0), jen.Lit(1)))
+			}
+			q.put(a.Field.Step, arm)
+		})
+	}, p.block(func(q *putter) {
+		refuse(q)
+		q.stmt(q.fail(disc.fail("CodeUnion", at(), p.g.discWord(t, disc.x), jen.Lit(0))))
+	})))
+}
+
+// disc writes the discriminant. The arms check whether it is an enumerator.
+func (p *putter) disc(t *plan.Type, disc value) {
+	if t.Closed() {
+		p.word(jen.Uint32().Call(disc.x()))
+		return
+	}
+	p.put(t.Disc.Step, disc)
+}
+
+// disc reads the discriminant into a variable, and returns the variable. readArms checks whether it
+// is an enumerator.
+func (r *reader) disc(t *plan.Type, v value) value {
+	kind := r.fn.name("kind")
+	disc := r.g.field(v, t.Disc).with(id(kind))
+	if t.Closed() {
+		r.take(4, disc, func(w window) jen.Code { return jen.Id(kind).Op(":=").Add(r.g.goType(t.Disc.Step)).Call(w.uint32()) })
+	} else {
+		r.stmt(jen.Var().Id(kind).Add(r.g.goType(t.Disc.Step)))
+		r.scalar(t.Disc.Step, disc)
+	}
+	r.flush()
+	return disc
+}
+
+// readArms reads the arm that the variable disc selects by calling arm, and refuses a discriminant
+// without an arm.
+func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.Arm)) {
+	at := func() *jen.Statement { return jen.Id(r.off).Op("-").Lit(4) }
+	var refuse []jen.Code
+	if t.Closed() {
+		refuse = append(refuse, r.refuse(invalid(disc.x), "CodeEnum", disc.fail("CodeEnum", at(), r.g.discWord(t, disc.x), jen.Lit(0))))
+	}
+	r.stmt(r.g.arms(t, disc.x, func(a *plan.Arm) []jen.Code {
+		return r.block(func(q *reader) {
+			if a.Default {
+				q.stmt(refuse...)
+			}
+			if a.Field != nil {
+				arm(q, a)
+			}
+		})
+	}, append(refuse, r.fail(disc.fail("CodeUnion", at(), r.g.discWord(t, disc.x), jen.Lit(0))))))
+}
