@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/page"
 )
 
 // harness is one run.
@@ -134,5 +136,42 @@ func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) 
 	}
 	fmt.Fprintf(h.stdout, "linuxpeer: %s: Linux %s: %d passed, %d failed, %d skipped, %d not run, %.0f s\n", verdict,
 		h.image.Release, count[cases.Pass], count[cases.Fail], count[cases.Skip], len(list)-len(results), time.Since(h.start).Seconds())
-	return ok, context.Cause(ctx)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	return ok, h.interop(ctx, results, ok, len(results) == len(cases.All()))
+}
+
+// interop writes the page, or says where the run differs from it.
+func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all bool) error {
+	old, err := os.ReadFile(h.interopPage)
+	if err != nil && !(h.write && errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	if !h.write {
+		if diff := page.Compare(string(old), h.kernel, results, all); len(diff) > 0 {
+			fmt.Fprintf(h.stdout, "NOTE  %s differs from this run; if the run is right: go run ./test/linuxpeer -write -kernel %s\n      %s\n",
+				h.interopPage, h.kernel, strings.Join(diff, "\n      "))
+		}
+		return nil
+	}
+	if !ok {
+		return fmt.Errorf("%s is not written, because not all cases passed", h.interopPage)
+	}
+	version, err := exec.CommandContext(ctx, guest.QEMU, "--version").Output()
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(version), "\n")
+	series := strings.Join(strings.SplitN(h.image.Version, ".", 3)[:2], ".")
+	s := page.Section{
+		Kernel: h.kernel, Results: results, Date: time.Now().UTC().Format(time.DateOnly),
+		Title:    "Linux " + series + " (`-kernel " + h.kernel + "`)",
+		Versions: [][2]string{{"kernel", h.image.Release + ", Debian package " + h.image.Version}},
+	}
+	for _, name := range []string{"rdma-core", "librdmacm1", "nfs-kernel-server", "perftest"} {
+		s.Versions = append(s.Versions, [2]string{name, h.image.Packages[name]})
+	}
+	s.Versions = append(s.Versions, [2]string{"emulator", strings.TrimPrefix(first, "QEMU emulator version ")})
+	return os.WriteFile(h.interopPage, []byte(page.Write(string(old), s)), 0o644)
 }

@@ -26,7 +26,7 @@ type settings struct {
 	keep, list, verbose, required, shell, write bool
 	rebuild, boot                               bool
 	timeout                                     time.Duration
-	page                                        string
+	interopPage                                 string
 }
 
 func main() {
@@ -74,7 +74,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.kernel, "kernel", image.Kernels()[0], "the guest's kernel: "+strings.Join(image.Kernels(), " or "))
 	f.StringVar(&s.cache, "cache", filepath.Join(cache, "rpcrdma-linuxpeer"), "`folder` of guest images and downloaded packages")
 	f.StringVar(&s.mirror, "mirror", "http://mirror.example/debian", "`URL` of Debian's archive; security updates come from URL-security")
-	f.StringVar(&s.page, "page", "docs/interop.md", "`file` that -write writes and other runs compare with")
+	f.StringVar(&s.interopPage, "page", "docs/interop.md", "`file` that -write writes and other runs compare with")
 	f.BoolVar(&s.keep, "keep", false, "keep logs and captures of all cases, not only of those that failed")
 	f.BoolVar(&s.list, "list", false, "list the cases and run none")
 	f.BoolVar(&s.verbose, "v", false, "show the logs of all cases, not only of those that failed")

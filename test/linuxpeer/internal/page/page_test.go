@@ -1,0 +1,81 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
+)
+
+func section(kernel, saw string) Section {
+	return Section{
+		Kernel: kernel, Title: "Linux " + kernel, Versions: [][2]string{{"kernel", "1"}}, Date: "2026-01-02",
+		Results: []cases.Result{
+			{Name: "a/one", Status: cases.Pass, Findings: []cases.Finding{
+				{What: "x | y", Rule: "RFC 1 §2", Expected: "z", Saw: saw, Deviation: true},
+				{What: "v", Saw: "w"},
+			}},
+			{Name: "a/two", Status: cases.Pass},
+		},
+	}
+}
+
+// A section is replaced without changing the others.
+func TestWrite(t *testing.T) {
+	first := Write("", section("stock", "old"))
+	both := Write(first, section("backports", "other"))
+	if !strings.HasPrefix(both, first) {
+		t.Errorf("adding a section changed the rest:\n%s", cmp.Diff(first, both))
+	}
+	again := Write(both, section("stock", "new"))
+	if want := strings.Replace(both, "| old |", "| new |", 1); again != want {
+		t.Errorf("replacing a section (-want +got):\n%s", cmp.Diff(want, again))
+	}
+	if same := Write(again, section("stock", "new")); same != again {
+		t.Errorf("writing the same section again (-want +got):\n%s", cmp.Diff(again, same))
+	}
+	const row = "| `a/one` | x \\| y | RFC 1 §2 | z | new | **yes** |\n"
+	if !strings.Contains(again, row) {
+		t.Errorf("no row %q in:\n%s", row, again)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	page := Write(Write("", section("stock", "old")), section("backports", "other"))
+	const row = "| `a/one` | x \\| y | RFC 1 §2 | z | "
+	results := func(edit func(*Section)) []cases.Result {
+		s := section("stock", "old")
+		edit(&s)
+		return s.Results
+	}
+	for _, tt := range []struct {
+		name, kernel string
+		results      []cases.Result
+		all          bool
+		want         []string
+	}{
+		{"same", "stock", results(func(*Section) {}), true, nil},
+		{"no section", "none", results(func(*Section) {}), true, []string{"the page has no section for the kernel none"}},
+		{"another answer", "stock", section("stock", "new").Results, true, []string{
+			"page: " + row + "old | **yes** |", "run:  " + row + "new | **yes** |",
+		}},
+		{"a failed case counts not", "stock", results(func(s *Section) {
+			s.Results[0].Status, s.Results[0].Findings = cases.Fail, nil
+		}), true, nil},
+		{"a part of the cases", "stock", results(func(s *Section) { s.Results = s.Results[1:] }), false, nil},
+		{"a case is gone", "stock", results(func(s *Section) { s.Results = s.Results[1:] }), true, []string{
+			"page: rows of a/one, which is no case",
+		}},
+		{"a case is new", "stock", results(func(s *Section) {
+			s.Results[1].Findings = []cases.Finding{{What: "n"}}
+		}), true, []string{"run:  | `a/two` | n |  |  |  |  |"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Compare(page, tt.kernel, tt.results, tt.all)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
