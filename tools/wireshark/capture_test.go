@@ -41,6 +41,8 @@ type end struct {
 	mr verbs.MemoryRegion // of messages
 	t  *testing.T
 
+	notified <-chan struct{} // by cq
+
 	offered verbs.MemoryRegion // whose key the other end may invalidate, once
 }
 
@@ -50,7 +52,9 @@ func newEnd(t *testing.T, dev verbs.Device) *end {
 	e := &end{t: t}
 	pd, err := dev.AllocPD()
 	e.must(err)
-	e.cq, err = dev.CreateCQ(16, nil)
+	notify, notified := verbs.NotifyChannel()
+	e.notified = notified
+	e.cq, err = dev.CreateCQ(16, notify)
 	e.must(err)
 	e.qp, err = pd.CreateQP(verbs.QPConfig{SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: 4, MaxRecvWR: 4})
 	e.must(err)
@@ -84,12 +88,51 @@ func (e *end) send(to *end, m message) {
 	}
 	_, err = e.qp.PostSend([]verbs.SendWR{wr})
 	e.must(err)
-	for _, end := range []*end{e, to} {
-		wcs := make([]verbs.WC, 2)
-		if k, err := end.cq.Poll(wcs); k != 1 || err != nil || wcs[0].Err() != nil {
-			e.t.Fatal(k, err, wcs[0].Err())
+	e.complete()
+	to.complete()
+}
+
+// complete waits for a completion, which must be a success.
+func (e *end) complete() {
+	e.t.Helper()
+	wcs := make([]verbs.WC, 1)
+	for {
+		k, err := e.cq.Poll(wcs)
+		e.must(err)
+		if k == 0 { // again after Arm: it may have come between the two
+			e.must(e.cq.Arm(false))
+			k, err = e.cq.Poll(wcs)
+			e.must(err)
+		}
+		if k > 0 {
+			e.must(wcs[0].Err())
+			return
+		}
+		select {
+		case <-e.notified:
+		case <-time.After(10 * time.Second):
+			e.t.Fatal("no completion within 10 s")
 		}
 	}
+}
+
+// connect connects two ends.
+func connect(cdev, sdev verbs.Device, client, server *end, addr string) {
+	client.t.Helper()
+	ctx := context.Background()
+	l, err := sdev.Listen(ctx, addr)
+	client.must(err)
+	dialed := make(chan error)
+	go func() {
+		_, err := cdev.Dial(ctx, l.Addr(), client.qp, nil)
+		dialed <- err
+	}()
+	req, err := l.Accept(ctx)
+	client.must(err)
+	_, err = req.Accept(ctx, server.qp, nil)
+	client.must(err)
+	client.must(<-dialed)
+	client.must(l.Close())
 }
 
 // capture returns the name of a capture of the messages, as the client's end sees them.
@@ -109,20 +152,7 @@ func capture(t *testing.T, messages []message) string {
 	pcap := trace.NewCapture(&file, 0)
 	cdev := trace.New(trace.Config{Sink: func(trace.Event) {}, Capture: pcap, Now: func() time.Time { now = now.Add(time.Millisecond); return now }}).Device(inner)
 	client, server := newEnd(t, cdev), newEnd(t, sdev)
-	ctx := context.Background()
-	l, err := sdev.Listen(ctx, "there")
-	client.must(err)
-	dialed := make(chan error)
-	go func() {
-		_, err := cdev.Dial(ctx, "there", client.qp, nil)
-		dialed <- err
-	}()
-	req, err := l.Accept(ctx)
-	client.must(err)
-	_, err = req.Accept(ctx, server.qp, nil)
-	client.must(err)
-	client.must(<-dialed)
-	client.must(l.Close())
+	connect(cdev, sdev, client, server, "there")
 	for _, m := range messages {
 		from, to := client, server
 		if m.fromServer {
