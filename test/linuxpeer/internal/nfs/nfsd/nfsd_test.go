@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -36,6 +37,9 @@ var providers = []struct {
 	{"mem", "nfsd", func() func(string) (verbs.Device, error) {
 		n := mem.New(nil)
 		return func(name string) (verbs.Device, error) { return n.Open(name, nil) }
+	}},
+	{"iwarp", "127.0.0.1:0", func() func(string) (verbs.Device, error) {
+		return func(name string) (verbs.Device, error) { return iwarp.Open(&iwarp.Config{Name: name}) }
 	}},
 	{"rdmatcp", "127.0.0.1:0", func() func(string) (verbs.Device, error) {
 		return func(name string) (verbs.Device, error) { return rdmatcp.Open(&rdmatcp.Config{Name: name}) }
