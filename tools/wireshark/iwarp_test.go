@@ -59,7 +59,7 @@ var unjoined = []string{"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE"
 
 // unsolicited returns a connection of iWARP with an FPDU in each TCP segment, and with plain Sends
 // in place of those with Solicited Event. Wireshark 4.0 has RPC-over-RDMA in plain Sends only, and
-// joins what comes in several segments per packet.
+// joins only the first Send of a packet.
 func unsolicited(t *testing.T, pieces []piece) (all []piece, fpdus int) {
 	t.Helper()
 	var rest [2][]byte
@@ -98,9 +98,9 @@ func unsolicited(t *testing.T, pieces []piece) (all []piece, fpdus int) {
 	return all, fpdus
 }
 
-// The chunk lists of calls of all shapes over iWARP are for Wireshark those that were sent, with CRCs
-// and without, in each revision of MPA, in FPDUs of any size; it finds all CRCs right and nothing
-// malformed.
+// The chunk lists of calls of all shapes over iWARP are for Wireshark those that were sent, with
+// CRCs and without, in each revision of MPA, in FPDUs of any size; it finds all CRCs right and
+// nothing malformed.
 func TestRPCInIWARP(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -228,10 +228,10 @@ func TestHeadersInIWARP(t *testing.T) {
 	const (
 		head     = "0000002a 00000001 00000020 "
 		segments = "000000aa 00000100 00000000 00001000 000000ab 00000101 ffffffff fffffff0 "
-		lists    = "00000001 00000020 000000bb 00000200 00000000 00002000 00000001 00000020 000000bc 00000201 00000000 00002200 " +
-			"00000001 00000428 000000bd 00000202 00000000 00002400 00000000 " + // read list of three
-			"00000001 00000002 " + segments + "00000001 00000000 00000000 " + // write list of two, the second empty
-			"00000001 00000002 " + segments
+
+		reads  = "00000001 00000020 000000bb 00000200 00000000 00002000 00000001 00000020 000000bc 00000201 00000000 00002200 00000001 00000428 000000bd 00000202 00000000 00002400 00000000 "
+		writes = "00000001 00000002 " + segments + "00000001 00000000 00000000 " // the second is empty
+		lists  = reads + writes + "00000001 00000002 " + segments
 	)
 	var devices [2]*iwarp.Device // the ends close them
 	for i := range devices {
@@ -246,11 +246,11 @@ func TestHeadersInIWARP(t *testing.T) {
 		{data: unhex(t, head+"00000003")},                                              // RDMA_DONE
 		{data: unhex(t, head+"00000004 00000001 00000001 00000002"), fromServer: true}, // ERR_VERS
 		{data: unhex(t, head+"00000004 00000002"), fromServer: true},                   // ERR_CHUNK
-		{data: unhex(t, head+"00000004 00000063"), fromServer: true},                   // an unknown error
+		{data: unhex(t, head+"00000004 00000063"), fromServer: true},                   // unknown
 		{data: unhex(t, head+"00000000"+lists+call)},
 		{data: unhex(t, head+"00000001"+lists)},
-		{data: unhex(t, head+"00000002 00000040 00000100"+lists+call)},                       // RDMA_MSGP
-		{data: unhex(t, head+"00000000"+none[9:]+reply), fromServer: true, invalidate: true}, // Send with Invalidate
+		{data: unhex(t, head+"00000002 00000040 00000100"+lists+call)}, // RDMA_MSGP
+		{data: unhex(t, head+"00000000"+none[9:]+reply), fromServer: true, invalidate: true},
 	}
 	name := record(t, devices[0], func(recorded verbs.Device) {
 		dev := all.wrap(recorded)
