@@ -131,6 +131,7 @@ func Table() []Row {
 		{Package: "internal/cli/completion/completiontest", Imports: []string{"internal/cli/completion", "internal/witness"}},
 		{Package: "internal/mutants"},
 		{Package: "internal/pcapng"},
+		{Package: "internal/tlstest"},
 		{Package: "internal/testrun", Imports: []string{"internal/archtest"}},
 		{Package: "internal/tshark", Imports: []string{"internal/witness"}},
 		{Package: "internal/witness"},

@@ -28,6 +28,11 @@ var (
 	ErrPeerDisconnected  = errors.New("verbs: disconnected by the peer")
 	ErrDeviceRemoved     = errors.New("verbs: device was removed")
 
+	// ErrTLS means that the two ends do not agree on TLS: only one of them has it, or one does not
+	// accept the other's certificate, version or application protocol. Further attempts fail until
+	// the configuration of one end is changed.
+	ErrTLS = errors.New("verbs: no agreement on TLS")
+
 	// ErrConnectionBroken is wrapped together with a StatusError, if the status is known.
 	ErrConnectionBroken = errors.New("verbs: connection broken by an error")
 )

@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,8 +51,18 @@ type Config struct {
 	// Without lists workarounds that are switched off.
 	Without Workaround
 
+	// TLS makes Listen and Dial use TLS, if not nil. It is copied. A listener needs a
+	// certificate. The defaults of its fields are those of package rdmatcp; NextProtos is
+	// ALPN. Devices in hardware have no TLS. DialConn and AcceptConn do not use it.
+	TLS *tls.Config
+
+	// TLSWithoutALPN accepts peers that name no application protocol in TLS. By default
+	// they are refused, because they may speak another protocol.
+	TLSWithoutALPN bool
+
 	// HandshakeTimeout is the longest time that a connected initiator may take to send its
-	// request. If zero, the default is 5 s. If negative, there is no limit.
+	// request, the TLS handshake included. For Dial it limits only the TLS handshake. If
+	// zero, the default is 5 s. If negative, there is no limit.
 	HandshakeTimeout time.Duration
 
 	// SegmentTimeout is the longest time from the first byte of an FPDU to its last. If

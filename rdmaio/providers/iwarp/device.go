@@ -19,6 +19,10 @@ const (
 // provider is the name of the provider in errors.
 const provider = "iwarp"
 
+// ALPN is the name of the protocol in the handshake of TLS (RFC 7301). It is not registered with
+// IANA.
+const ALPN = "iwarp"
+
 // Device implements verbs.Device by iWARP over TCP.
 type Device struct{ stream *stream.Device }
 
@@ -43,6 +47,7 @@ func Open(cfg *Config) (*Device, error) {
 			Prefix: prefixSize, Header: untaggedSize, MaxHead: maxHead,
 			StageSend: stageSend, StageReceive: stageReceive, Whole: true, SumFirst: true,
 		},
+		ALPN: ALPN, TLS: c.TLS, TLSWithoutALPN: c.TLSWithoutALPN,
 		HandshakeTimeout: c.HandshakeTimeout, SegmentTimeout: c.SegmentTimeout, MessageTimeout: c.MessageTimeout,
 		SendTimeout: c.SendTimeout, PeerTimeout: c.PeerTimeout, ReceiveTimeout: c.ReceiveTimeout,
 		MaxConnections: c.MaxConnections, MaxPerSource: c.MaxPerSource, MaxHandshakes: c.MaxHandshakes,

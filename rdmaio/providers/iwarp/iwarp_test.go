@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
@@ -40,6 +41,12 @@ func acceptance(t *testing.T, client, server iwarp.Config) {
 func TestAcceptance(t *testing.T) {
 	quick := iwarp.Config{ReceiveTimeout: 20 * time.Millisecond}
 	acceptance(t, quick, quick)
+}
+
+func TestAcceptanceTLS(t *testing.T) {
+	config := tlstest.NewAuthority(t).Config()
+	secure := iwarp.Config{TLS: config, ReceiveTimeout: 20 * time.Millisecond}
+	acceptance(t, secure, secure)
 }
 
 // A FPDU for each TCP segment of an Ethernet, with and without CRCs.

@@ -1,6 +1,7 @@
 package rdmatcp
 
 import (
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"math"
@@ -21,9 +22,27 @@ type Config struct {
 	// Raw disables the connection profile, if not nil: see RawConfig.
 	Raw *RawConfig
 
+	// TLS makes Listen and Dial use TLS, if not nil. It is copied. A listener needs a
+	// certificate. Fields of it that are not set have these defaults:
+	//
+	//   - MinVersion is TLS 1.3. Earlier versions have no channel binding
+	//     (verbs.ChannelBinder) and no confidential certificates.
+	//   - ServerName is the host of the address that is dialed.
+	//   - NextProtos is ALPN, and ClientSessionCache is a cache of the device.
+	//
+	// DialConn and AcceptConn do not use it: their streams are as the caller has made
+	// them.
+	TLS *tls.Config
+
+	// TLSWithoutALPN accepts peers that name no application protocol in TLS. By default
+	// they are refused, because they may speak another protocol. A peer that names
+	// others than those of TLS.NextProtos is refused in any case.
+	TLSWithoutALPN bool
+
 	// HandshakeTimeout is the longest time that a connected peer may take to send
-	// its part of the connection profile. If zero, the default is 5 s. If negative,
-	// there is no limit.
+	// its part of the connection profile, the TLS handshake included. For Dial it limits
+	// only the TLS handshake. If zero, the default is 5 s. If negative, there is no
+	// limit.
 	HandshakeTimeout time.Duration
 
 	// SegmentTimeout is the longest time from the first byte of a segment to its

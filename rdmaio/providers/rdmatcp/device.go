@@ -16,6 +16,10 @@ import (
 // read ahead.
 const StageLimit = 4096
 
+// ALPN is the name of the protocol in the handshake of TLS (RFC 7301). It is not registered with
+// IANA. The name "sunrpc" of RFC 9289 belongs to RPC whose records are in TLS without RDMA.
+const ALPN = "rdmatcp"
+
 // Device implements verbs.Device over TCP.
 type Device struct{ stream *stream.Device }
 
@@ -37,6 +41,7 @@ func Open(cfg *Config) (*Device, error) {
 			Prefix: segment.PrefixSize, Header: segment.LongHeader, MaxHead: segment.LongHeader + segment.MaxControl,
 			StageSend: StageLimit, StageReceive: StageLimit,
 		},
+		ALPN: ALPN, TLS: c.TLS, TLSWithoutALPN: c.TLSWithoutALPN,
 		HandshakeTimeout: c.HandshakeTimeout, SegmentTimeout: c.SegmentTimeout, MessageTimeout: c.MessageTimeout,
 		SendTimeout: c.SendTimeout, PeerTimeout: c.PeerTimeout, ReceiveTimeout: c.ReceiveTimeout,
 		MaxConnections: c.MaxConnections, MaxPerSource: c.MaxPerSource, MaxHandshakes: c.MaxHandshakes,

@@ -39,17 +39,30 @@ func (d *Device) AcceptConn(ctx context.Context, conn net.Conn) (verbs.ConnReque
 
 // request waits for the initiator's part of the set-up.
 func (d *Device) request(ctx context.Context, conn net.Conn) (*connRequest, error) {
-	c := newConn(d, conn)
-	conn.SetDeadline(time.Now().Add(d.cfg.HandshakeTimeout))
+	limit := time.Now().Add(d.cfg.HandshakeTimeout)
+	conn.SetDeadline(limit)
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
-	offer, err := d.cfg.Framing.Receive(c)
+	r, err := d.receive(ctx, conn, limit)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, peerClosed(err)
+		return nil, err
 	}
 	conn.SetDeadline(time.Time{})
+	return r, nil
+}
+
+// receive does the responder's part of the set-up, up to the request.
+func (d *Device) receive(ctx context.Context, conn net.Conn, limit time.Time) (*connRequest, error) {
+	if err := handshake(ctx, conn, limit); err != nil {
+		return nil, err
+	}
+	c := newConn(d, conn)
+	offer, err := d.cfg.Framing.Receive(c)
+	if err != nil {
+		return nil, c.setUpFailed(err)
+	}
 	return &connRequest{dev: d, conn: c, offer: offer}, nil
 }
 
@@ -65,7 +78,7 @@ func (r *connRequest) refuse() { r.deny(r.offer.Refuse()) }
 // deny sends a negative answer, if there is one, and closes the connection, both in the
 // background.
 func (r *connRequest) deny(answer []byte) {
-	if answer == nil {
+	if answer == nil || !r.dev.mayHangUp() {
 		r.dev.drop(r.conn.conn)
 		return
 	}

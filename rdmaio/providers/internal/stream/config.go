@@ -2,6 +2,7 @@ package stream
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"time"
@@ -27,6 +28,11 @@ type Config struct {
 	// Attach returns the additions of the framing to the requests of a post, one for each or nil.
 	// If Attach is nil, it adds nothing. PostSend calls it with no lock held.
 	Attach func(qpNum uint32, wrs []verbs.SendWR) []Extra
+
+	// ALPN is the name of the framing in TLS (RFC 7301).
+	ALPN           string
+	TLS            *tls.Config
+	TLSWithoutALPN bool
 
 	HandshakeTimeout time.Duration
 	SegmentTimeout   time.Duration // for a frame

@@ -284,18 +284,12 @@ func (c *Conn) writeSplit(b *batch) error {
 	return err
 }
 
-// hangup closes the stream: it sends last, closes the sending direction, and waits up to
-// lingerTime for the peer to close its own.
+// hangup closes a connection, which Device.last counts: it sends last, closes the sending
+// direction, and waits up to lingerTime for the peer to close its own.
 func (c *Conn) hangup(last []byte) {
 	defer c.dev.drop(c.conn)
 	c.conn.SetDeadline(time.Now().Add(lingerTime))
-	if len(last) > 0 {
-		if _, err := c.conn.Write(last); err != nil {
-			return
-		}
-	}
-	half, ok := c.conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
+	if !c.sendLast(last) {
 		return
 	}
 	// Closing a connection with unread input would reset it, and the peer might lose
@@ -307,4 +301,16 @@ func (c *Conn) hangup(last []byte) {
 			return
 		}
 	}
+}
+
+// sendLast sends last and closes the sending direction. It returns false if it cannot.
+func (c *Conn) sendLast(last []byte) bool {
+	defer c.dev.last.Done()
+	if len(last) > 0 {
+		if _, err := c.conn.Write(last); err != nil {
+			return false
+		}
+	}
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	return ok && half.CloseWrite() == nil
 }

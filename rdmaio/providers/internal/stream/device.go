@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -18,6 +19,8 @@ import (
 type Device struct {
 	cfg  Config
 	soft *soft.Device
+
+	secure *secure // nil without Config.TLS
 
 	numbers atomic.Uint32 // of queue pairs
 	stats   struct {
@@ -32,6 +35,7 @@ type Device struct {
 	log        limitedLog
 	limitLocal bool           // MaxPerSource also limits connections from this machine
 	goroutines sync.WaitGroup // all goroutines of the device; Close waits for them
+	last       sync.WaitGroup // connections that have not sent their last bytes: see Conn.sendLast
 
 	mu      sync.Mutex
 	conns   map[net.Conn]netip.Addr // open connections, with the source that each counts for
@@ -45,12 +49,16 @@ var _ verbs.Device = (*Device)(nil)
 func Open(cfg Config) (*Device, error) {
 	limitLocal := cfg.MaxPerSource > 0
 	cfg = cfg.fill()
+	secure, err := newSecure(&cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: open: %w", cfg.Provider, err)
+	}
 	dev, err := soft.New(soft.Config{Provider: cfg.Provider, Attrs: cfg.Attrs, Rand: cfg.Rand, Addresses: cfg.Addresses})
 	if err != nil {
 		return nil, err
 	}
 	return &Device{
-		cfg: cfg, soft: dev, log: limitedLog{to: cfg.Logger, rate: bucket{rate: cfg.LogRate}}, limitLocal: limitLocal,
+		cfg: cfg, soft: dev, secure: secure, log: limitedLog{to: cfg.Logger, rate: bucket{rate: cfg.LogRate}}, limitLocal: limitLocal,
 		conns: make(map[net.Conn]netip.Addr), sources: make(map[netip.Addr]int),
 	}, nil
 }
@@ -96,12 +104,42 @@ func (d *Device) Close() error {
 	}
 	d.mu.Lock()
 	d.closed = true
+	d.mu.Unlock()
+	d.awaitLast()
+	d.mu.Lock()
 	for c := range d.conns {
 		c.Close()
 	}
 	d.mu.Unlock()
 	d.goroutines.Wait()
 	return nil
+}
+
+// mayHangUp counts a connection for hangup. It returns false if the device is closed.
+func (d *Device) mayHangUp() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.last.Add(1)
+	}
+	return !d.closed
+}
+
+// awaitLast waits until all connections have sent their last bytes. The wait is short, because a
+// peer that does not read may prolong it. Without it, most programs would exit before, and over TLS
+// the peer could not distinguish that from an attack.
+func (d *Device) awaitLast() {
+	sent := make(chan struct{})
+	d.goroutines.Go(func() {
+		d.last.Wait()
+		close(sent)
+	})
+	limit := time.NewTimer(lingerWrite)
+	defer limit.Stop()
+	select {
+	case <-sent:
+	case <-limit.C:
+	}
 }
 
 // Remove simulates unplugging the device: its connections end with

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"syscall"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -17,7 +17,11 @@ import (
 func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	info, err := d.dial(ctx, qp, params, func(ctx context.Context) (net.Conn, error) {
 		dialer := net.Dialer{KeepAlive: -1} // watchPeer sets it
-		return dialer.DialContext(ctx, "tcp", addr)
+		conn, err := dialer.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return d.secure.client(conn, addr), nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: dial %q: %w", d.cfg.Provider, addr, err)
@@ -76,6 +80,10 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 		conn.Close()
 		return nil, fmt.Errorf("device %s: %w: %w", d.cfg.Attrs.Name, err, verbs.ErrQueueFull)
 	}
+	if err := d.connectTLS(ctx, conn); err != nil {
+		d.drop(conn)
+		return nil, err
+	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) })
 	info, err := d.initiate(conn, q, &p)
 	if !stop() && err == nil {
@@ -92,12 +100,29 @@ func (d *Device) connect(ctx context.Context, q *queuePair, p verbs.ConnParams, 
 	return info, nil
 }
 
+// connectTLS does the TLS handshake, if conn has TLS. It takes at most Config.HandshakeTimeout: a
+// server answers without its application.
+func (d *Device) connectTLS(ctx context.Context, conn net.Conn) error {
+	if _, ok := conn.(*tlsConn); !ok {
+		return nil
+	}
+	limit := time.Now().Add(d.cfg.HandshakeTimeout)
+	conn.SetDeadline(limit)
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(past) }) // after SetDeadline
+	err := handshake(ctx, conn, limit)
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	conn.SetDeadline(time.Time{})
+	return err
+}
+
 // initiate does the initiator's part of the set-up.
 func (d *Device) initiate(conn net.Conn, q *queuePair, p *verbs.ConnParams) (*verbs.ConnInfo, error) {
 	c := newConn(d, conn)
 	s, err := d.cfg.Framing.Connect(c, p)
 	if err != nil {
-		return nil, peerClosed(err)
+		return nil, c.setUpFailed(err)
 	}
 	return c.info(s), q.start(c, s)
 }
@@ -126,7 +151,7 @@ func dialError(err error) error {
 // peerClosed adds verbs.ErrPeerDisconnected to an error that says that the peer closed
 // or reset the stream.
 func peerClosed(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if isClosed(err) {
 		return fmt.Errorf("%w: %w", verbs.ErrPeerDisconnected, err)
 	}
 	return err

@@ -31,6 +31,9 @@ func (d *Device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if err := d.soft.Usable(); err != nil {
 		return nil, err
 	}
+	if err := d.secure.canListen(); err != nil {
+		return nil, fmt.Errorf("%s: listen at %q: %w", d.cfg.Provider, addr, err)
+	}
 	config := net.ListenConfig{KeepAlive: -1} // watchPeer sets it
 	tcp, err := config.Listen(ctx, "tcp", addr)
 	switch {
@@ -119,6 +122,7 @@ func (l *listener) serve() {
 			continue
 		}
 		pause = time.Millisecond
+		conn = l.dev.secure.server(conn)
 		switch err := l.dev.adopt(conn, source(conn.LocalAddr(), conn.RemoteAddr(), l.dev.limitLocal)); err {
 		case nil:
 			if l.startHandshake(conn) {

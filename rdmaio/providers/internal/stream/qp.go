@@ -180,6 +180,7 @@ func (q *queuePair) start(c *Conn, s *Session) error {
 	q.SetState(verbs.StateConnected)
 	d := q.dev
 	d.stats.connections.Add(1)
+	d.last.Add(1) // the device is open, because the queue pair is
 	d.goroutines.Go(func() { q.readLoop(c) })
 	return nil
 }
