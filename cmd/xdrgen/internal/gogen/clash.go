@@ -14,9 +14,9 @@ type claim struct {
 	name string // whose declaration is to blame
 }
 
-// clashes finds Go names that the files declare twice: names that this package
-// makes (sites, procedures, views, bounds, methods) may meet each other or the
-// document's own, and the Go compiler must not be the one to say so.
+// clashes finds Go names that the files declare twice. Names that this package makes (sites,
+// procedures, views, bounds, methods) may be equal to each other or to names of the document. The
+// user learns of it here, and not from the Go compiler.
 func (g *gen) clashes(files []*assembly) []diag.Diagnostic {
 	seen := map[string]bool{}
 	var out []diag.Diagnostic
@@ -91,8 +91,8 @@ func receiver(d *ast.FuncDecl) string {
 	return ""
 }
 
-// placeOf is where the declaration behind a Go name stands, or the first
-// of the unit where the name is made of several.
+// placeOf is the place of the declaration that a Go name is made of. If there are several, it is
+// the place of the first declaration of the unit.
 func (g *gen) placeOf(name string) source.Span {
 	for d, n := range g.names.decl {
 		if n == name && d.Import == nil {

@@ -34,8 +34,8 @@ func TestCosts(t *testing.T) {
 		costs, total := NewCosts(r.Unit), 0
 		for _, d := range r.Unit.Decls {
 			n := costs.Amplification(d)
-			if n == 0 || d.List != nil && len(d.List.Elem) == 1 || costs.plan.Of(d).Alias { // its Go type is another's
-				continue
+			if n == 0 || d.List != nil && len(d.List.Elem) == 1 || costs.plan.Of(d).Alias {
+				continue // it has no Go type of its own
 			}
 			total++
 			if want := fmt.Sprintf("Amplification = %d // bytes of memory", n); !strings.Contains(code, want) {

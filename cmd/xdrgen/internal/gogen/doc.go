@@ -1,28 +1,37 @@
-// Package gogen turns a resolved unit (package ir) into Go source. It is the
-// only importer of jennifer.
+// Package gogen turns the plan of a resolved unit (package plan) into Go source. It is the only
+// importer of jennifer.
 //
-// The shape of the code is decided by measurement (docs/adr): each run of
-// fixed-size fields is one bounds check and constant offsets from it, whatever
-// structs the fields lie in; a count, a presence word and the end of a list
-// belong to the run before them; lists and arrays are loops over reused
-// slices. There is one codec per kind of type, used wherever the type
-// stands:
+// Each kind of output has an emitter: a fold over the steps of the plan, which has made all
+// decisions that emitters share. The shape of the code is decided by measurement (docs/adr): each
+// run of fixed-size fields is one bounds check and constant offsets from it, in whatever structs
+// the fields are; a count, a presence word and the end of a list belong to the run before them;
+// lists and arrays are loops over reused slices.
 //
-//	run.go     the runs of fixed-size fields, window.go their bytes, loop.go loops over elements
-//	put.go     encoders      get.go    decoders; getseq.go their arrays and lists
-//	check.go   what check-only readers, made by the same getter, do otherwise
-//	view.go    views of checked bytes
-//	scan.go    scans of unchecked messages: what they stop at; scanout.go how they go on,
-//	           scanlist.go their lists, pass.go what lies between
-//	bounds.go  static bounds and amplification
-//	tests.go   generated tests; sample.go their encodings, made from the ir alone
+// The emitters:
+//
+//	put.go     encoders; span.go their runs and the opaque data between them
+//	get.go     decoders      check.go  check-only readers
+//	           read.go and readseq.go are the part of both that reads and refuses
 //	size.go    sizes         reset.go  emptying of values for reuse
-//	layout.go  Go types and their memory
-//	names.go   Go names; words.go their words, procnames.go those of procedures
-//	decl.go    declarations; enum.go, union.go, const.go, program.go theirs
-//	same.go    the methods that differ in the type's name only
+//	union.go   the switch over the arms of a union; unioncodec.go that of encoders and readers
+//	view.go    views of checked bytes; viewseq.go their iterators; skip.go the way to a field
+//	scan.go    scans of unchecked messages; scanlist.go their lists
+//	pass.go    the bytes between the lists; passer.go their runs
+//	type.go    Go types; decl.go, enum.go, union.go, const.go and program.go their declarations
+//	methods.go the methods of a type; same.go those that differ in the type's name only
+//	bounds.go  static bounds and amplification
 //	link.go    the extension descriptor and placement bindings
-//	generate.go what is written, in order: piece by piece, each to a file
+//	tests.go   generated tests; sample.go their encodings, made from the ir alone
+//
+// What emitters share:
+//
+//	value.go   a value in emitted code, and its path in errors; function.go the names of variables
+//	window.go  the bytes of a run     loop.go  loops over elements
+//
+// The rest:
+//
+//	names.go   Go names; words.go their words, procnames.go those of procedures
+//	generate.go the order of the output: piece by piece, each to a file
 //	render.go  pieces rendered and formatted while others are written
 //	assembly.go files put together from pieces; clash.go names declared twice
 package gogen

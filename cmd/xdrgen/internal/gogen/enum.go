@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// enum writes an enum: an int32, as RFC 4506 §4.3 says, whose decoder takes
-// enumerators only.
+// enum writes an enum: an int32 (RFC 4506 §4.3), whose decoder accepts enumerators only.
 func (g *gen) enum(t *plan.Type) {
 	d := t.Decl
 	name := g.names.decl[d]
@@ -51,8 +50,8 @@ const (
 	caseNames  = 4  // enumerators in a line
 )
 
-// valid tells whether v is an enumerator: by the ranges of consecutive ones, or
-// where there are many by a switch, in which the compiler searches.
+// valid writes the test whether v is an enumerator: by the ranges of consecutive enumerators, or if
+// there are many by a switch, which the compiler makes a search.
 func (g *gen) valid(d *ir.Decl) []jen.Code {
 	x, ranges := validExpr(d)
 	if ranges <= fewRanges {
@@ -79,8 +78,8 @@ func (g *gen) valid(d *ir.Decl) []jen.Code {
 	return []jen.Code{jen.Switch(jen.Id("v")).Block(cases...), jen.Return(jen.False())}
 }
 
-// validExpr compares v with the ranges of consecutive enumerators, and counts
-// them. It has no more than are compared.
+// validExpr compares v with the ranges of consecutive enumerators, and counts the ranges. It stops
+// at the limit.
 func validExpr(d *ir.Decl) (*jen.Statement, int) {
 	vals := make([]int, 0, len(d.Members))
 	for _, m := range d.Members {

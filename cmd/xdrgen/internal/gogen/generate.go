@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// The packages that generated code links against: what its users see, and what only it calls.
+// The packages that generated code imports: the one that its users see, and the one that only
+// generated code calls.
 const (
 	xdrPath   = "github.com/rpcrdma/rpcrdma/runtime/xdr"
 	codecPath = xdrPath + "/codec"
@@ -28,10 +29,10 @@ type File struct {
 	Content []byte // formatted Go source
 }
 
-// Generate writes the Go package for a unit: types and codecs in
-// <package>_xdr.go, views and iterators in <package>_view_xdr.go, and where they
-// are wanted tests in <package>_xdr_test.go; the same bytes for the same input (D10). Diagnostics are about what Go cannot say; with any, no
-// file is returned. An error is a fault of the generator itself.
+// Generate writes the Go package for a unit: types and codecs in <package>_xdr.go, views and
+// iterators in <package>_view_xdr.go, and with Options.Tests tests in <package>_xdr_test.go. The
+// output depends on the input only (D10). It returns no files but diagnostics if Go cannot express
+// the unit. An error is a fault of the generator itself.
 func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, error) {
 	if b == nil {
 		b = &ir.Bind{}
@@ -45,8 +46,8 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 
 	var made []*assembly
 	func() {
-		g.press = newPress()
-		defer g.press.stop()
+		g.formatter = newFormatter()
+		defer g.formatter.stop()
 		made = g.write(o)
 	}()
 	var files []File
@@ -63,8 +64,8 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	return files, nil, nil
 }
 
-// Refused returns why Generate refuses a unit before it writes anything: names that meet
-// in Go, and what no Go type can hold.
+// Refused returns the reasons for which Generate refuses a unit before it writes anything: names
+// that are equal in Go, and data that no Go type can hold.
 func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
@@ -72,7 +73,7 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 	return newGen(u, b, Options{}).begin()
 }
 
-// begin names the declarations that the unit uses and looks for what Go cannot say.
+// begin names the declarations that the unit uses, and finds those that Go cannot express.
 func (g *gen) begin() []diag.Diagnostic {
 	for _, imp := range g.unit.Imports {
 		g.names.add(imp.Decls, imp.Bind, false)
@@ -81,7 +82,7 @@ func (g *gen) begin() []diag.Diagnostic {
 	return append(diags, codeTypes(g.bind)...)
 }
 
-// newGen returns the state of a run that knows nothing yet.
+// newGen returns the state of a new run.
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
 		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath,
@@ -124,7 +125,7 @@ func (g *gen) write(o Options) []*assembly {
 	made := []*assembly{g.codecs, g.views}
 	if o.Tests {
 		tests := file("_xdr_test.go")
-		tests.add(g.press, g.tests())
+		tests.add(g.formatter, g.tests())
 		made = append(made, tests)
 	}
 	return made
@@ -132,9 +133,9 @@ func (g *gen) write(o Options) []*assembly {
 
 // next ends a piece of each file, and begins another.
 func (g *gen) next() {
-	g.types = append(g.types, g.press.make(g.t))
-	g.codecs.add(g.press, g.f)
-	g.views.add(g.press, g.v)
+	g.types = append(g.types, g.formatter.make(g.t))
+	g.codecs.add(g.formatter, g.f)
+	g.views.add(g.formatter, g.v)
 	g.t, g.f, g.v = g.newPiece(), g.newPiece(), g.newPiece()
 }
 
@@ -148,9 +149,9 @@ type gen struct {
 	f     *jen.File // codecs, the piece being written
 	v     *jen.File // views, the piece being written
 
-	types         []*piece // what a reader looks for: it comes before the codecs
+	types         []*piece // of the codecs' file: types come before codecs, for the reader
 	codecs, views *assembly
-	press         *press
+	formatter     *formatter
 	importPath    string // of the package itself, where known
 	imports       []importName
 

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// GoNames are the names that a unit's package has for what the unit declares:
-// foo, foo.FIELD, foo.ENUMERATOR, PROGRAM.VERSION and PROGRAM.VERSION.PROCEDURE.
+// GoNames returns the names that a unit's package has for the declarations of the unit: foo,
+// foo.FIELD, foo.ENUMERATOR, PROGRAM.VERSION and PROGRAM.VERSION.PROCEDURE.
 func GoNames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 	n := newNames()
 	n.add(u.Decls, b, false)

@@ -22,13 +22,13 @@ var (
 	wildFirst = flag.Uint64("wild-first", 0, "the seed of the first")
 )
 
-// interpretCase is an input for a type and what the interpreter makes of it;
-// testdata/interpret_test.go.txt reads it.
+// interpretCase is an input for a type and the interpreter's answer. testdata/interpret_test.go.txt
+// reads it.
 type interpretCase struct {
 	Type string // Go
 	In   string // hexadecimal
-	Read int    // bytes, of what is accepted
-	Code string // of what is refused
+	Read int    // bytes, if the input is accepted
+	Code string // of the error, if it is refused
 }
 
 // TestInterpreterRandom generates interfaces made at random with their tests,

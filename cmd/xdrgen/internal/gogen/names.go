@@ -11,9 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// names holds the Go name of everything in a unit (D3): prefixes of the
-// sidecar are dropped, enumerators are qualified by their enum, renames are
-// final.
+// names holds the Go names of a unit (D3): prefixes of the sidecar are dropped, enumerators are
+// qualified by their enum, renames are final.
 type names struct {
 	decl   map[*ir.Decl]string
 	member map[*ir.Member]string
@@ -32,7 +31,7 @@ func newNames() *names {
 	}
 }
 
-// fresh makes a name that nothing has yet: XDR names come first.
+// fresh makes a name that is not used yet. The document's names are used before all others.
 func (n *names) fresh(name string) string {
 	for n.used[name] {
 		name += "_"
@@ -41,18 +40,18 @@ func (n *names) fresh(name string) string {
 	return name
 }
 
-// taken is what a generated package may declare besides the document's names.
+// taken are the names that a generated package may declare besides those of the document.
 var taken = map[string]bool{"Extension": true, "DDPBindings": true}
 
-// methods are the method names of generated types: no field may have one.
+// methods are the names of the methods of generated types. No field may have one of them.
 var methods = map[string]bool{
 	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
 	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "XDRMaxSize": true, "String": true, "Valid": true,
 }
 
-// add names the declarations of one scope: a unit's own or those of an import.
-// own says whether clashes are worth reporting.
+// add names the declarations of one scope: of the unit itself, or of an import. If own is set, it
+// reports clashes.
 func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
@@ -62,8 +61,8 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	for _, d := range decls {
 		r.tops[r.top(d.Name)] = true
 	}
-	// Types first, where a constant meets a type, the constant gives way; and of
-	// types those first that have no second choice.
+	// Types come first: if a constant and a type have the same name, the constant takes another.
+	// Of the types, those without a second choice come first.
 	for _, second := range []bool{false, true} {
 		for _, d := range decls {
 			alt := r.second(d.Name)
@@ -137,8 +136,8 @@ type renamer struct {
 	diags []diag.Diagnostic
 }
 
-// claim takes a Go name at package level; second is tried where first is
-// taken, if it is not empty.
+// claim takes a Go name at package level. If first is taken and second is not empty, it tries
+// second.
 func (r *renamer) claim(xdr string, pos source.Span, first, second string) string {
 	g := first
 	if second != "" && r.has(g) {
@@ -156,7 +155,7 @@ func (r *renamer) has(g string) bool {
 	return used || taken[g]
 }
 
-// clash reports two names that meet in Go, and proposes the rename.
+// clash reports two names that are equal in Go, and proposes the rename.
 func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	if !r.own {
 		return
@@ -170,7 +169,7 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	r.diags = append(r.diags, d.Helpf("use the flag -rename %s=%s, or for good the line \"rename %s %s\" in the sidecar, with this name or another", key, free, key, free))
 }
 
-// read takes the names of a sidecar. Of two renames of one name the first holds.
+// read reads the renames and prefixes of a sidecar. Of two renames of one name the first counts.
 func (r *renamer) read(b *ir.Bind) {
 	for _, x := range b.Renames {
 		if r.renames[x.XDR] == "" {
@@ -188,7 +187,7 @@ func (r *renamer) read(b *ir.Bind) {
 
 func (r *renamer) rename(xdr string) string { return r.renames[xdr] }
 
-// top is the Go name of something declared at the top: prefixes dropped.
+// top is the Go name of a declaration, without prefixes.
 func (r *renamer) top(xdr string) string {
 	if g := r.rename(xdr); g != "" {
 		return g
@@ -204,9 +203,8 @@ func (r *renamer) field(owner, xdr string) string {
 	return camel(r.strip(xdr))
 }
 
-// enumerators are the Go names of an enum's members: its own, then theirs
-// without the words that say nothing behind it; or with them, where what is left
-// of one would meet another declaration.
+// enumerators returns the Go names of the members of an enum: the name of the enum, then the name
+// of the member without the words that repeat it. If one of these names is taken, all words stay.
 func (r *renamer) enumerators(d *ir.Decl, enum string) []string {
 	names := make([]string, len(d.Members))
 	for i, m := range d.Members {
@@ -230,8 +228,8 @@ func (r *renamer) enumerators(d *ir.Decl, enum string) []string {
 	return out
 }
 
-// called is what a name is made of: the one that the sidecar gives, or the name
-// without prefix.
+// called returns the words of a name in Go: the name in the sidecar, or the XDR name without
+// prefix.
 func (r *renamer) called(xdr string) string {
 	if g := r.rename(xdr); g != "" {
 		return g
@@ -239,9 +237,9 @@ func (r *renamer) called(xdr string) string {
 	return r.strip(xdr)
 }
 
-// second is the name to take when the usual one is taken, empty where there is none: a
-// name's own spelling, where Go would export it (FATTR4_TYPE beside fattr4_type), and an
-// underscore at the end for one at the front (struct _quad beside typedef quad).
+// second returns the name to take if the usual one is taken, or "": the spelling in the document if
+// Go would export it (FATTR4_TYPE beside fattr4_type), or an underscore at the end instead of at
+// the front (struct _quad beside typedef quad).
 func (r *renamer) second(xdr string) string {
 	switch {
 	case r.rename(xdr) != "":

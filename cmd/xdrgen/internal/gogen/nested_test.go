@@ -59,7 +59,7 @@ func TestNested(t *testing.T) {
 			mod.add(t, name, out)
 		})
 	}
-	longRun(t, "to build and run what is generated takes long")
+	longRun(t, "to build and run the generated packages takes long")
 	mod.run(t)
 }
 

@@ -39,9 +39,9 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 	return r.Bind, pkg, files
 }
 
-// TestOK holds what is generated for testdata/ok against golden files, and then
-// builds, vets and runs it with its generated tests. It is also what the race
-// detector sees of the generator's goroutines.
+// TestOK compares the packages generated for testdata/ok with golden files, and then builds, vets
+// and runs them with their generated tests. It also runs the generator's goroutines under the race
+// detector.
 func TestOK(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(okDir, "*.x"))
 	units, _ := filepath.Glob(filepath.Join(okDir, "units/*/*.x"))
@@ -59,8 +59,8 @@ func TestOK(t *testing.T) {
 		}
 		mod.add(t, dir, out)
 	}
-	// What is special to one of them; place has the hook's duties: R45, R47, R48,
-	// R53, R57, R60, R70, R77, R83.
+	// The tests of single packages; place has the duties of the hook: R45, R47, R48, R53, R57, R60,
+	// R70, R77, R83.
 	for _, pkg := range []string{"place", "lists", "kinds", "recursion"} {
 		special, err := os.ReadFile("testdata/" + pkg + "_test.go.txt")
 		if err != nil {
@@ -68,7 +68,7 @@ func TestOK(t *testing.T) {
 		}
 		mod.write(t, "ok/"+pkg+"/special_test.go", special)
 	}
-	longRun(t, "what is generated equals the golden files; to build and run it takes long")
+	longRun(t, "the generated code equals the golden files; to build and run it takes long")
 	mod.run(t)
 }
 

@@ -2,7 +2,6 @@ package gogen
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/dave/jennifer/jen"
 
@@ -12,89 +11,11 @@ import (
 // This file writes code that passes values of an unchecked message, for scans. It only detects
 // errors; CheckXDR is run afterwards to describe them. This keeps the code a tenth of the size.
 
-// passer writes the code. Like reader, it joins words to a run. The bytes are b and the offset is
-// off.
-type passer struct {
-	g     *gen
-	fn    *function
-	fail  func() []jen.Code // leaves the function: the input is invalid
-	code  []jen.Code
-	run   []jen.Code // looks at the run through w
-	n     int        // bytes of the run
-	known bool       // the bytes of the run are known to be there
-	w     bool       // w is declared
-	loose bool       // off is negative if the input is invalid
-	cost  *int       // runs, calls and branches of the function
-}
-
-func (p *passer) block(f func(q *passer)) []jen.Code {
-	q := &passer{g: p.g, fn: p.fn, fail: p.fail, cost: p.cost}
-	f(q)
-	q.end()
-	return q.code
-}
-
-func (p *passer) stmt(c ...jen.Code) { p.code = append(p.code, c...) }
-
-// take adds n bytes to the run, which statements look at through w.
-func (p *passer) take(n int, look ...jen.Code) {
-	if p.n > 0 && p.n+n > largeRun {
-		p.flush()
-	}
-	p.run = append(p.run, look...)
-	p.n += n
-}
-
-// largeRun is the largest number of bytes that one length check covers.
-const largeRun = 1 << 20
-
-// flush writes the run.
-func (p *passer) flush() {
-	if p.n == 0 {
-		return
-	}
-	*p.cost++
-	if !p.known {
-		p.stmt(p.unless(lacks("b", "off", jen.Lit(p.n))))
-		p.loose = false
-	}
-	if len(p.run) > 0 {
-		p.stmt(slideWindow("b", "off", p.n, &p.w))
-		p.stmt(p.run...)
-	}
-	p.stmt(jen.Id("off").Op("+=").Lit(p.n))
-	p.run, p.n, p.known = nil, 0, false
-}
-
-// end writes the rest of the run, after which off is known to be right.
-func (p *passer) end() {
-	p.flush()
-	if p.loose {
-		p.stmt(p.unless(jen.Id("off").Op("<").Lit(0)))
-		p.loose = false
-	}
-}
-
-// unless fails if the condition holds.
-func (p *passer) unless(wrong jen.Code) *jen.Statement { return jen.If(wrong).Block(p.fail()...) }
-
-// word adds a word to the run and returns the variable that holds it.
-func (p *passer) word(base string) string {
-	v := p.fn.name(base)
-	p.take(4, jen.Id(v).Op(":=").Add(p.uint32()))
-	return v
-}
-
-// uint32 is the word that the run ends before.
-func (p *passer) uint32() *jen.Statement {
-	return bigEndian().Dot("Uint32").Call(ofWindow(p.n, p.n+4))
-}
-
 // pass writes the code that passes a value of step s.
 func (p *passer) pass(s *plan.Step) {
 	switch {
 	case s.Unchecked && s.Size.Min <= largeRun:
-		p.take(s.Fixed())
+		p.add(s.Fixed())
 		return
 	case s.PassCall:
 		p.call(s.Of.Methods())
@@ -102,9 +23,9 @@ func (p *passer) pass(s *plan.Step) {
 	}
 	switch s.Op {
 	case plan.Bool:
-		p.take(4, p.unless(p.uint32().Op(">").Lit(1)))
+		p.add(4, p.unless(p.uint32().Op(">").Lit(1)))
 	case plan.Enum:
-		p.take(4, p.unless(jen.Op("!").Add(p.g.declType(s.Of)).Call(p.uint32()).Dot("Valid").Call()))
+		p.add(4, p.unless(jen.Op("!").Add(p.g.declType(s.Of)).Call(p.uint32()).Dot("Valid").Call()))
 	case plan.Bytes:
 		p.bytes(s.Len)
 	case plan.Opaque:
@@ -142,31 +63,6 @@ func (p *passer) pass(s *plan.Step) {
 
 // bound32 is the largest count of step s.
 func bound32(s *plan.Step) jen.Code { return literal(min(s.Max, math.MaxUint32)) }
-
-// literal is a number in emitted code. It may be larger than an int of the machine that runs the
-// compiler.
-func literal(n uint64) jen.Code { return jen.Id(strconv.FormatUint(n, 10)) }
-
-// move assigns the result of a call to off. It is negative if the input is invalid.
-func (p *passer) move(call jen.Code) {
-	p.end()
-	*p.cost++
-	p.stmt(jen.Id("off").Op("=").Add(call))
-	p.loose = true
-}
-
-// bytes adds opaque data of fixed length to the run.
-func (p *passer) bytes(n int) {
-	pad := (n + 3) &^ 3
-	if pad == n {
-		p.take(n)
-		return
-	}
-	if p.n > 0 && p.n+pad > largeRun {
-		p.flush()
-	}
-	p.take(pad, p.unless(jen.Op("!").Qual(codecPath, "ZeroPad").Call(jen.Id("w"), jen.Lit(p.n), jen.Lit(n))))
-}
 
 // presence passes a presence word and returns the variable that holds it.
 func (p *passer) presence() string {
@@ -227,7 +123,7 @@ func (p *passer) list(s *plan.Step) {
 	more := p.lead(s)
 	p.stmt(jen.For(jen.Id(more).Op("==").Lit(1)).Block(p.block(func(q *passer) {
 		q.pass(s.Elem)
-		q.take(4, jen.Id(more).Op("=").Add(q.uint32()))
+		q.add(4, jen.Id(more).Op("=").Add(q.uint32()))
 	})...))
 	p.stmt(p.unless(jen.Id(more).Op("!=").Lit(0)))
 }
@@ -265,7 +161,7 @@ func (p *passer) arms(t *plan.Type, arm func(q *passer, a *plan.Arm)) {
 	case t.Closed() && t.HasDefault():
 		look = append(look, p.unless(jen.Op("!").Id(kind).Dot("Valid").Call()))
 	}
-	p.take(4, append([]jen.Code{jen.Id(kind).Op(":=").Add(value)}, look...)...)
+	p.add(4, append([]jen.Code{jen.Id(kind).Op(":=").Add(value)}, look...)...)
 	p.flush()
 	p.stmt(p.g.arms(t, id(kind), func(a *plan.Arm) []jen.Code {
 		return p.block(func(q *passer) { arm(q, a) })

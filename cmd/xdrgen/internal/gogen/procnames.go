@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// addProcs names the versions and procedures of the programs in decls: a version after
-// its program, a procedure after Proc or its version (ADR 0045). No name depends on a
-// higher version of the program, nor on a program further on in the file, so that adding
-// one keeps the names that were there.
+// addProcs names the versions and procedures of the programs in decls: the name of a version begins
+// with its program, the name of a procedure with Proc or its version (ADR 0045). No name depends on
+// a higher version of the program, nor on a later program in the file, so that adding one changes
+// no name.
 func (n *names) addProcs(r *renamer, decls []*ir.Decl) {
 	taken := map[string]bool{} // names of procedures of the programs so far
 	for _, d := range decls {
@@ -33,8 +33,8 @@ func byNumber(versions []*ir.Version) []*ir.Version {
 	return out
 }
 
-// addVersion names the procedures of version v: after Proc those of the lowest version of
-// a program, if no program before has one of the names, others after their version.
+// addVersion names the procedures of version v. In the lowest version of a program they begin with
+// Proc, unless an earlier program has one of the names; otherwise with the version.
 func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, taken map[string]bool) {
 	xdr := make([]string, len(v.Procs))
 	for i, p := range v.Procs {
@@ -68,8 +68,8 @@ func (n *names) addVersions(r *renamer, d *ir.Decl) {
 	}
 }
 
-// part takes the Go name of a version or procedure: that which the sidecar has for its
-// path, else for its name alone, else usual.
+// part takes the Go name of a version or procedure: the rename in the sidecar for its path, or for
+// its name alone, or else usual.
 func (r *renamer) part(xdr, path string, pos source.Span, usual string) string {
 	g := cmp.Or(r.rename(path), r.rename(xdr), usual)
 	if r.has(g) {

@@ -10,8 +10,8 @@ import (
 
 func uitoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// program writes the numbers of an RPC program (RFC 5531 §12): its own, its
-// versions', its procedures'.
+// program writes the numbers of an RPC program (RFC 5531 §12), of its versions, and of its
+// procedures.
 func (g *gen) program(d *ir.Decl) {
 	defs := []jen.Code{jen.Id(g.names.decl[d]).Op("=").Lit(int(d.Program.Number)).Comment(tail("program " + d.Name))}
 	for _, v := range d.Program.Versions {
@@ -25,7 +25,7 @@ func (g *gen) program(d *ir.Decl) {
 	g.t.Const().Defs(defs...)
 }
 
-// signature is a procedure's argument and result in XDR words.
+// signature is the argument and the result of a procedure, in the words of XDR.
 func signature(p *ir.Proc) string {
 	args := "void"
 	for i, a := range p.Args {

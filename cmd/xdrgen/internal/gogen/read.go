@@ -63,7 +63,7 @@ func (r *reader) fail(err jen.Code) jen.Code { return jen.Return(jen.Lit(0), err
 
 func (r *reader) stmt(c ...jen.Code) { r.code = append(r.code, c...) }
 
-// fallible writes dst, err = call, or without dst err = call. The error is that of v.
+// fallible writes dst, err = call, or without dst err = call. It adds the path of v to the error.
 func (r *reader) fallible(dst *jen.Statement, call jen.Code, v value) {
 	r.fn.usesErr = true
 	results := jen.Err()
@@ -78,8 +78,8 @@ func attempt(results *jen.Statement, call jen.Code, err string, fail jen.Code) j
 	return jen.If(results.Op("=").Add(call), jen.Id(err).Op("!=").Nil()).Block(fail)
 }
 
-// take adds n bytes to the run, with the statements that read them.
-func (r *reader) take(n int, v value, code ...func(w window) jen.Code) {
+// add adds n bytes to the run, with the statements that read them.
+func (r *reader) add(n int, v value, code ...func(w window) jen.Code) {
 	if r.n == 0 {
 		r.first = v
 	}
@@ -119,7 +119,7 @@ func (r *reader) at(k int) *jen.Statement {
 // word adds a word to the run and returns the variable that holds it.
 func (r *reader) word(base string, v value) string {
 	n := r.fn.name(base)
-	r.take(4, v, func(w window) jen.Code { return jen.Id(n).Op(":=").Add(w.uint32()) })
+	r.add(4, v, func(w window) jen.Code { return jen.Id(n).Op(":=").Add(w.uint32()) })
 	return n
 }
 
@@ -146,10 +146,10 @@ func (r *reader) scalar(s *plan.Step, v value) {
 func (r *reader) number(s *plan.Step, v value, named expr) {
 	size := s.Fixed()
 	if v.x == nil {
-		r.take(size, v)
+		r.add(size, v)
 		return
 	}
-	r.take(size, v, func(w window) jen.Code {
+	r.add(size, v, func(w window) jen.Code {
 		var x *jen.Statement
 		if size == 4 {
 			x = w.uint32()
@@ -178,23 +178,23 @@ func (r *reader) bool(v value) {
 	k := r.n
 	word := r.word("word", v)
 	// A presence word, too (RFC 8166 §4.3; R28).
-	r.take(0, v, then(r.refuse(jen.Id(word).Op(">").Lit(1), "CodeBool",
+	r.add(0, v, then(r.refuse(jen.Id(word).Op(">").Lit(1), "CodeBool",
 		v.fail("CodeBool", r.at(k), jen.Uint64().Call(jen.Id(word)), jen.Lit(1)))))
 	if v.x != nil {
-		r.take(0, v, then(v.x().Op("=").Id(word).Op("!=").Lit(0)))
+		r.add(0, v, then(v.x().Op("=").Id(word).Op("!=").Lit(0)))
 	}
 }
 
 // enum adds a word that must be an enumerator of t to the run.
 func (r *reader) enum(t *plan.Type, v value) {
 	k, enum := r.n, r.fn.name("enum")
-	r.take(4, v,
+	r.add(4, v,
 		func(w window) jen.Code { return jen.Id(enum).Op(":=").Add(r.g.declType(t)).Call(w.uint32()) },
 		then(r.refuse(jen.Op("!").Id(enum).Dot("Valid").Call(), "CodeEnum",
 			v.fail("CodeEnum", r.at(k), jen.Uint64().Call(jen.Uint32().Call(jen.Id(enum))), jen.Lit(0)))),
 	)
 	if v.x != nil {
-		r.take(0, v, then(v.x().Op("=").Id(enum)))
+		r.add(0, v, then(v.x().Op("=").Id(enum)))
 	}
 }
 
@@ -215,7 +215,7 @@ func (r *reader) bytes(n int, v value) {
 				v.fail("CodePadding", r.at(k+n), jen.Qual(codecPath, "PadBits").Call(w.whole(), jen.Lit(k), jen.Lit(n)), jen.Lit(0)))
 		})
 	}
-	r.take(pad, v, c...)
+	r.add(pad, v, c...)
 }
 
 // presence adds a presence word to the run, ends the run, and refuses other words than 0 and 1 (RFC

@@ -150,7 +150,7 @@ func (r *reader) lead(s *plan.Step, v value) string {
 
 // next reads the word after an element of a list, in the run of the element.
 func (r *reader) next(more string, v value) {
-	r.take(4, v, func(w window) jen.Code { return jen.Id(more).Op("=").Add(w.uint32()) })
+	r.add(4, v, func(w window) jen.Code { return jen.Id(more).Op("=").Add(w.uint32()) })
 }
 
 // whileMore writes the loop over a list: another element follows if the variable more is 1. Where

@@ -33,10 +33,9 @@ type reduceItem struct {
 	Length int
 }
 
-// TestReduceRandom holds, for interfaces and values made at random, that what is
-// left out of line is what the interpreter finds there, and that reducing any
-// subset of the items and putting them back, by position, in order, or by a
-// gather list, is the identity: R45, R47, R53, R57, R60, R77.
+// TestReduceRandom checks with random interfaces and values that the items left out of line are
+// those that the interpreter finds, and that reducing any subset of the items and putting them
+// back, by position, in order, or by a gather list, is the identity: R45, R47, R53, R57, R60, R77.
 func TestReduceRandom(t *testing.T) {
 	longRun(t, "builds a package for each schema")
 	schemas, values := 16, 12

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
-// What is right in XDR and cannot be said in Go is refused here, with a place and a
-// way out, and not left to the Go compiler.
+// TestRefuses checks that XDR that Go cannot express is refused with a place and a proposal, and
+// not by the Go compiler.
 func TestRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"procedure and type": {

@@ -13,17 +13,16 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// press makes pieces of files, several at a time, while those that come after
-// are still being written. Rendering and formatting is most of what the compiler
-// does.
-type press struct {
+// formatter renders and formats pieces of files, several at a time, while later pieces are still
+// being written. Rendering and formatting is most of the compiler's work.
+type formatter struct {
 	jobs    chan *piece
 	workers sync.WaitGroup
 }
 
-func newPress() *press {
+func newFormatter() *formatter {
 	n := runtime.GOMAXPROCS(0)
-	p := &press{jobs: make(chan *piece, 4*n)}
+	p := &formatter{jobs: make(chan *piece, 4*n)}
 	for range n {
 		p.workers.Go(func() {
 			var s scratch
@@ -35,23 +34,23 @@ func newPress() *press {
 	return p
 }
 
-// make takes what has been written: a piece is made of it.
-func (p *press) make(code *jen.File) *piece {
+// make makes a piece of code.
+func (p *formatter) make(code *jen.File) *piece {
 	x := &piece{code: code}
 	p.jobs <- x
 	return x
 }
 
 // stop waits until all pieces are made.
-func (p *press) stop() {
+func (p *formatter) stop() {
 	close(p.jobs)
 	p.workers.Wait()
 }
 
-// piece is some declarations of a file, beginning with a comment or alone:
-// formatting one says nothing about the next.
+// piece is a part of a file: declarations that begin with a comment, or one declaration. The format
+// of a piece does not depend on the pieces around it.
 type piece struct {
-	code *jen.File // what it is made of, nil once that is done
+	code *jen.File // nil after it is rendered
 
 	text    []byte            // formatted, without package clause and imports; may be empty
 	imports map[string]string // by path, the import specs that it needs
@@ -59,7 +58,7 @@ type piece struct {
 	err     error
 }
 
-// scratch is what a worker writes texts in that it does not keep.
+// scratch holds the buffers of a worker, which it uses for all pieces.
 type scratch struct{ raw, formatted bytes.Buffer }
 
 // make turns the code into text.
@@ -68,7 +67,7 @@ func (p *piece) make(s *scratch) error {
 	s.formatted.Reset()
 	p.code.NoFormat = true
 	err := p.code.Render(&s.raw)
-	p.code = nil // large, and of no more use
+	p.code = nil // large, and not needed any more
 	if err != nil {
 		return err
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// nameless stands for the type's name in the methods that are the same for all
-// types. It must occur in them nowhere else.
+// nameless is the placeholder of the type's name in the methods that are the same for all types. It
+// must not occur in them otherwise.
 const nameless = "Name_Less"
 
-// sameKind is what types must have in common for that.
+// sameKind are the properties that types with the same methods have in common.
 type sameKind struct {
 	reduced   bool // an Encoder may leave some of a value out of line
 	amplified bool // legal values may need more than the default budget
 }
 
-// same writes the methods of type t that are the same for all types. They
-// are a third of the lines, so they are rendered and formatted once.
+// same writes the methods of type t that are the same for all types. They are a third of the lines,
+// so they are rendered and formatted once.
 func (g *gen) same(t *plan.Type) {
 	b := g.bound[t]
 	kind := sameKind{t.Reducible, b.rate > defaultRate}
@@ -30,7 +30,7 @@ func (g *gen) same(t *plan.Type) {
 		p.err = p.make(&scratch{})
 		g.sames[kind] = p
 	}
-	g.codecs.add(g.press, g.f)
+	g.codecs.add(g.formatter, g.f)
 	g.f = g.newPiece()
 	g.codecs.pieces = append(g.codecs.pieces, g.sames[kind].named(g.names.decl[t.Decl], b.amp))
 }
@@ -116,7 +116,7 @@ func sameMethods(f *jen.File, name string, kind sameKind) {
 	)
 }
 
-// reducedBody makes room first: where items may leave the stream, trying is not free.
+// reducedBody makes room first: if items may leave the stream, an attempt has effects.
 func reducedBody() []jen.Code {
 	return []jen.Code{
 		jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))), jen.Err().Op("!=").Nil()).Block(

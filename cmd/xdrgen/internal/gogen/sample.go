@@ -8,11 +8,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// wirer makes valid encodings of random values out of the ir alone, so that
-// what the generated tests hold the generated code against does not come from it.
+// wirer makes valid encodings of random values from the ir alone, so that the generated tests do
+// not depend on the code under test. For this reason it does not use the plan.
 //
-// Types that hold each other twice and twice again have encodings without end:
-// beyond largeWire bytes, values are as small as their types allow.
+// The encodings of types that hold each other twice, at each of many levels, could have any length.
+// Beyond largeWire bytes, values are as small as their types allow.
 type wirer struct {
 	r    *rand.Rand
 	c    bool // for C: strings are letters, numbers fit a char
@@ -91,7 +91,7 @@ func (w *wirer) count(b []byte, t *ir.Type, most int) int {
 	return w.r.IntN(most + 1)
 }
 
-// elemMin is how many bytes an element of t takes at least.
+// elemMin returns the smallest size of an element of t.
 func elemMin(t *ir.Type) uint64 {
 	switch {
 	case t.Elem != nil:
@@ -159,7 +159,7 @@ func (w *wirer) decl(b []byte, d *ir.Decl) []byte {
 	return b
 }
 
-// armMin is how many bytes arm a takes at least.
+// armMin returns the smallest size of arm a.
 func armMin(a *ir.Arm) uint64 {
 	if a.Field == nil {
 		return 0

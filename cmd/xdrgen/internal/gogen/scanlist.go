@@ -89,7 +89,7 @@ func (w *scan) linked(s *plan.Step) []jen.Code {
 	}
 	elem, one := w.element(size, func(q *passer) {
 		q.pass(s.Elem)
-		q.take(4, jen.Id("another").Op("=").Add(q.uint32()))
+		q.add(4, jen.Id("another").Op("=").Add(q.uint32()))
 	})
 	end := func() *jen.Statement { return jen.Id("off").Op("-").Lit(4) }
 	value := w.value(s, end())

@@ -5,9 +5,8 @@ import (
 	"go/token"
 )
 
-// simplify takes away the parentheses that a person would not have written: an
-// expression is written without knowing where it will stand, and (*v) needs its own
-// before an index, but not as an argument.
+// simplify removes the parentheses that a person would not write. Emitters write an expression
+// before its context is known: (*v) needs parentheses before an index, but not as an argument.
 func simplify(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -46,7 +45,7 @@ func bareAll(list []ast.Expr) {
 	}
 }
 
-// bare makes *v of (*v), and tells whether it did.
+// bare makes *v of (*v), and reports whether it did.
 func bare(x *ast.Expr) bool {
 	p, ok := (*x).(*ast.ParenExpr)
 	if !ok {

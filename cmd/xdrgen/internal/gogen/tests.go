@@ -12,16 +12,16 @@ import (
 // testPath is the package that generated tests run.
 const testPath = xdrPath + "/codectest"
 
-// wiresPerType is how many valid encodings a generated test has of each type.
+// wiresPerType is the number of valid encodings of each type in a generated test.
 const wiresPerType = 7
 
-// manyWires is how many bytes of encodings the tests of a package hold: what is
-// declared after them has none, as large types that hold each other would make the
-// file grow with the square of their number.
+// manyWires is the largest number of bytes of encodings in the tests of a package. The types after
+// them have none: large types that hold each other would make the file grow with the square of
+// their number.
 const manyWires = 8 << 20
 
-// tests writes the package's generated tests. Their encodings are made from the
-// ir, always the same ones for the same unit.
+// tests writes the package's generated tests. Their encodings are made from the ir, and depend on
+// the unit only.
 func (g *gen) tests() *jen.File {
 	file := g.newPiece()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -74,8 +74,8 @@ func (g *gen) tests() *jen.File {
 	return file
 }
 
-// sampleWires are valid encodings of d, without repetition, shallow ones first, and
-// how many bytes they have.
+// sampleWires returns valid encodings of d, without repetition, shallow ones first, and the number
+// of their bytes.
 func sampleWires(r *rand.Rand, d *ir.Decl) (out []jen.Code, n int) {
 	seen := map[string]bool{}
 	for i := range wiresPerType {

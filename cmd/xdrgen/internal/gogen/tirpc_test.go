@@ -29,7 +29,7 @@ func explained() map[string]string {
 	}
 }
 
-// The known differences in what is made of input that C does not refuse.
+// The known differences in the values of input that C does not refuse.
 const (
 	nulDiffers    = "a string that holds a NUL byte is cut there by C"
 	narrowDiffers = "C keeps 8 or 16 bits of a char or short, which takes 32 on the wire"

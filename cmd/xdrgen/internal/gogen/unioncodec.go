@@ -61,7 +61,7 @@ func (r *reader) disc(t *plan.Type, v value) value {
 	kind := r.fn.name("kind")
 	disc := r.g.field(v, t.Disc).with(id(kind))
 	if t.Closed() {
-		r.take(4, disc, func(w window) jen.Code { return jen.Id(kind).Op(":=").Add(r.g.goType(t.Disc.Step)).Call(w.uint32()) })
+		r.add(4, disc, func(w window) jen.Code { return jen.Id(kind).Op(":=").Add(r.g.goType(t.Disc.Step)).Call(w.uint32()) })
 	} else {
 		r.stmt(jen.Var().Id(kind).Add(r.g.goType(t.Disc.Step)))
 		r.scalar(t.Disc.Step, disc)

@@ -2,14 +2,14 @@ package gogen
 
 import "github.com/dave/jennifer/jen"
 
-// item is a part of a run, from byte at on: its code looks at the run's bytes
-// through a window.
+// item is a part of a run, from byte at on. Its code reads or writes the bytes of the run by a
+// window.
 type item struct {
 	at   int
 	code func(w window) jen.Code
 }
 
-// window is how the code of an item looks at its bytes.
+// window gives the code of an item its bytes.
 type window struct {
 	run *runWindow
 	at  int // where the item begins
@@ -18,8 +18,8 @@ type window struct {
 // runWindow is the window of a whole run.
 type runWindow struct {
 	slice func(from, to int) *jen.Statement
-	looks int  // into it
-	inner bool // at a part of it, or at the slice itself
+	looks int  // uses of its bytes
+	inner bool // a part of it is used, or the slice itself
 	n     int
 }
 
@@ -41,9 +41,9 @@ func (w window) uint32() *jen.Statement { return bigEndian().Dot("Uint32").Call(
 
 func (w window) uint64() *jen.Statement { return bigEndian().Dot("Uint64").Call(w.bytes(0, 8)) }
 
-// windowed writes a run of n bytes at off: w := b[off : off+n : off+n], and then its
-// items, which look into w. With that capacity the compiler knows that nothing in
-// w needs another check. A run that is one word needs no w.
+// windowed writes a run of n bytes at off: w := b[off : off+n : off+n], and then its items, which
+// use w. With that capacity the compiler knows that no index into w needs another check. A run that
+// is one word needs no w.
 func windowed(buf, off string, n int, declared *bool, run []item) []jen.Code {
 	w := &runWindow{slice: ofWindow, n: n}
 	out := []jen.Code{nil}

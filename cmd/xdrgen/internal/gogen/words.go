@@ -28,13 +28,12 @@ func words(s string) []string {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// initialisms are written in capitals: those that Go's linters ask for, and the
-// trade's.
+// initialisms are written in capitals: those that Go's linters ask for, and those of the field.
 var initialisms = set("ACL", "API", "ASCII", "CPU", "CSS", "DNS", "EOF", "GID", "GSS", "GUID", "HTML", "HTTP", "HTTPS",
 	"ID", "IP", "JSON", "NFS", "OK", "QPS", "RAM", "RDMA", "RPC", "SLA", "SMTP", "SQL", "SSH", "TCP", "TLS", "TTL",
 	"UDP", "UI", "UID", "URI", "URL", "UTF", "UUID", "VM", "XDR", "XID", "XML", "XMPP", "XSRF", "XSS")
 
-// negations turn the meaning of the words that follow.
+// negations reverse the meaning of the words that follow.
 var negations = set("DONT", "NO", "NON", "NOT")
 
 func set(names ...string) map[string]bool {
@@ -63,9 +62,8 @@ func camelWords(ws []string) string {
 	return g
 }
 
-// capital is a word as part of a Go name: initialisms in capitals, whatever number
-// follows them, other words with one capital in front. Where a word mixes cases
-// they say something, and stay.
+// capital is a word as part of a Go name: initialisms in capitals, with any number after them,
+// other words with one capital in front. Mixed cases in a word have a meaning, and stay.
 func capital(w string) string {
 	letters := strings.TrimRight(w, "0123456789")
 	switch up := strings.ToUpper(letters); {
@@ -79,10 +77,9 @@ func capital(w string) string {
 	return strings.ToUpper(w[:1]) + w[1:]
 }
 
-// own are the words of each name that stand behind owner in a Go name: all but
-// those at the front that all names share, as C's enumerators do for want of
-// scopes, and those that the owner's name begins with. Where that would make two
-// names alike, it is all words.
+// own returns the words of each name that follow owner in a Go name: all but those at the front
+// that all names share, as enumerators in C do because C has no scopes, and those that the owner's
+// name begins with. If that made two names equal, it returns all words.
 func own(owner string, names []string) [][]string {
 	full, short := make([][]string, len(names)), make([][]string, len(names))
 	for i, n := range names {
@@ -105,11 +102,11 @@ func own(owner string, names []string) [][]string {
 	return short
 }
 
-// leavesName reports whether ws can stand behind an owner's name.
+// leavesName reports whether ws can follow an owner's name.
 func leavesName(ws []string) bool { return len(ws) > 0 && !isDigit(ws[0][0]) }
 
-// sharedWords is how many words at the front all names share, none of them a
-// negation, and each name has one left. One name shares nothing.
+// sharedWords returns the number of words at the front that all names share. None of them is a
+// negation, and each name has a word after them. For one name it returns 0.
 func sharedWords(names [][]string) int {
 	if len(names) < 2 {
 		return 0
@@ -126,8 +123,8 @@ func sharedWords(names [][]string) int {
 	return k
 }
 
-// repeated is how many words at the front of ws the owner's name begins with,
-// where that may write them together (virNetMessage, VIR_NET).
+// repeated returns the number of words at the front of ws that the owner's name begins with. The
+// owner's name may write them as one word (virNetMessage, VIR_NET).
 func repeated(owner string, ws []string) int {
 	var run string
 	k := 0
@@ -140,8 +137,8 @@ func repeated(owner string, ws []string) int {
 	return k
 }
 
-// startsWord reports whether name begins with the words run together, and a word
-// ends there.
+// startsWord reports whether name begins with run, the words without separators, and a word ends
+// there.
 func startsWord(name, run string) bool {
 	i, n := 0, 0
 	for ; i < len(name) && n < len(run); i++ {

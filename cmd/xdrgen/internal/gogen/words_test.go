@@ -29,7 +29,7 @@ func TestCamel(t *testing.T) {
 	}
 }
 
-// What stands behind the owner's name, of names written one after the other.
+// TestOwn checks the words that follow the owner's name.
 func TestOwn(t *testing.T) {
 	for name, c := range map[string]struct{ owner, names, want string }{
 		"the owner's first word":    {"auth_stat", "AUTH_OK AUTH_TOOWEAK RPCSEC_GSS_CTXPROBLEM", "OK Tooweak RpcsecGSSCtxproblem"},
@@ -40,7 +40,7 @@ func TestOwn(t *testing.T) {
 		"no hump ends there":        {"virtue", "VIR_X OTHER", "VirX Other"},
 		"one alone":                 {"lease", "READ_LEASE", "ReadLease"},
 		"one alone, as the owner":   {"lease", "LEASE_READ", "Read"},
-		"one is what others share":  {"get", "GET GET_NEXT", "Get Next"},
+		"one is the shared word":    {"get", "GET GET_NEXT", "Get Next"},
 		"a word is left to each":    {"which", "A_B A_B_C", "B BC"},
 		"a letter is left to each":  {"version", "RPC_2 RPC_3", "RPC2 RPC3"},
 		"a negation says something": {"why", "NOT_FOUND NOT_READY", "NotFound NotReady"},

@@ -56,8 +56,8 @@ func chain(n int, first, format string) string {
 	return b.String()
 }
 
-// TestWorkGrowsWithInput doubles large inputs: what is quadratic would take four
-// times the allocations, or make four times the Go.
+// TestWorkGrowsWithInput doubles large inputs. Quadratic work would take four times the
+// allocations, or write four times the Go.
 func TestWorkGrowsWithInput(t *testing.T) {
 	longRun(t, "generates a megabyte of Go for each case")
 	tests := []struct {

@@ -44,6 +44,9 @@ func text(shape string, n int, reverse bool) string {
 // TestGrowth makes plans of n, 2n and 4n types. The cost and the size of the plan must not grow
 // faster than the input.
 func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("to measure every shape at three sizes takes seconds")
+	}
 	for name, shape := range shapes {
 		for _, reverse := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, reverse), func(t *testing.T) {
