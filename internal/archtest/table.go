@@ -85,6 +85,7 @@ func Table() []Row {
 		{Package: "rdmaio/providers/internal/stream", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/soft"}, Unsafe: []string{"readv_linux.go"}},
 		// A second reading of the documents of iWARP, for tests, without code of the provider.
 		{Package: "rdmaio/providers/iwarp/internal/stranger", Imports: []string{"internal/witness", "internal/pcapng"}},
+		{Package: "rdmaio/providers/iwarp/internal/strangertest", Imports: []string{"rdmaio/providers/iwarp", "rdmaio/providers/iwarp/internal/stranger", "rdmaio/verbs", "internal/leak"}},
 		{Package: "rdmaio/providers/uverbs/...", Imports: []string{"rdmaio/verbs"}, Outside: []string{xsys}, Unsafe: []string{"*.go"}},
 		{Package: "rdmaio/providers/*/...", Imports: []string{"rdmaio/verbs", "rdmaio/providers/internal/*"}},
 

@@ -58,6 +58,9 @@ func (f *framer) cause(why *stream.Report) rdmap.Cause {
 	}
 	switch why.Reason {
 	case stream.ReasonAccess:
+		if !why.AtHand { // the region of a Read whose response is not complete
+			return rdmap.InvalidSTag.Cause()
+		}
 		return f.denied(why.Denial)
 	case stream.ReasonLength:
 		return ddpCause(ddp.MessageTooLong)

@@ -84,6 +84,7 @@ func (p *Endpoint) inspect(s *Segment) {
 	}
 	if o := p.open; o != nil {
 		switch {
+		case s.Opcode == TerminateOp: // it breaks the message off
 		case o.Tagged != s.Tagged || o.Opcode != s.Opcode:
 			p.complain("a segment of opcode %d within a message of opcode %d (RFC 5041 §5.3)", s.Opcode, o.Opcode)
 		case o.Tagged && (o.STag != s.STag || s.TO != o.TO+uint64(len(o.Payload))):
