@@ -34,6 +34,10 @@ func (p *Endpoint) next(queue uint32) uint32 {
 func (p *Endpoint) DueSend(op Opcode, payload []byte, stag uint32) []Segment {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.dueSend(op, payload, stag)
+}
+
+func (p *Endpoint) dueSend(op Opcode, payload []byte, stag uint32) []Segment {
 	s := header(op, false)
 	s.QN, s.MSN, s.Invalidate = SendQueue, p.next(SendQueue), stag
 	return p.cut(s, payload)
@@ -76,17 +80,25 @@ func (p *Endpoint) cut(s Segment, payload []byte) (all []Segment) {
 	}
 }
 
-// Send sends a message by one of the Send opcodes.
+// Send sends a message by one of the Send opcodes. No other message comes between its segments (RFC
+// 5041 §5.3).
 func (p *Endpoint) Send(op Opcode, payload []byte, stag uint32) {
-	for _, s := range p.DueSend(op, payload, stag) {
-		p.Put(s)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enqueueAll(p.dueSend(op, payload, stag))
 }
 
 // Write writes to the peer's memory.
 func (p *Endpoint) Write(stag uint32, to uint64, payload []byte) {
-	for _, s := range p.DueWrite(stag, to, payload) {
-		p.Put(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enqueueAll(p.DueWrite(stag, to, payload))
+}
+
+// enqueueAll makes a message due, each segment as a write of its own. Callers hold mu.
+func (p *Endpoint) enqueueAll(all []Segment) {
+	for _, s := range all {
+		p.enqueue(outgoing{b: p.Wire(s)})
 	}
 }
 

@@ -266,9 +266,7 @@ func (p *Endpoint) respond(r Read) {
 	}
 	s := header(ReadResponse, false)
 	s.STag, s.TO = r.SinkSTag, r.SinkTO
-	for _, s := range p.cut(s, data) {
-		p.enqueue(outgoing{b: p.Wire(s)})
-	}
+	p.enqueueAll(p.cut(s, data))
 }
 
 // terminated processes a Terminate, which ends the stream.

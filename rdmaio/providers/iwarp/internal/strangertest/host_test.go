@@ -98,6 +98,9 @@ func newHost(t testing.TB, dev *iwarp.Device) *host {
 func (h *host) must(err error) {
 	h.t.Helper()
 	if err != nil {
+		if h.qp != nil && h.qp.Err() != nil {
+			err = fmt.Errorf("%w; %w", err, h.qp.Err())
+		}
 		h.t.Fatal(err)
 	}
 }
