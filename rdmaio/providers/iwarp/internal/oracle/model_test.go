@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,9 @@ func read(t *testing.T, pieces []piece) (c connection) {
 		for len(streams[i]) > 0 {
 			// A CRC that is wrong is for Wireshark to find, too.
 			ulpdu, wire, err := mpa.OpenFPDU(streams[i], false)
+			if errors.Is(err, mpa.FPDUTruncated) {
+				break // the end of a connection that broke
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,6 +191,8 @@ func (u unit) terminate(t *rdmap.Terminate) {
 	u.number("iwarp_rdma.term_layer", uint64(t.Cause.Layer))
 	etype, code := "iwarp_rdma.term_etype", "iwarp_rdma.term_errcode"
 	switch c := t.Cause; {
+	case c.Layer == rdmap.LayerRDMAP && c.Type == rdmap.TypeLocal:
+		etype += "_rdma"
 	case c.Layer == rdmap.LayerRDMAP:
 		etype, code = etype+"_rdma", code+"_rdma"
 	case c.Layer == rdmap.LayerLLP:
