@@ -16,7 +16,7 @@ func (g *gen) newChecker() *reader {
 // check writes the check of value v of step s.
 func (r *reader) check(s *plan.Step, v value) {
 	if s.CheckCall {
-		r.call(jen.Parens(jen.Op("*").Add(r.g.declType(s.Of))).Call(jen.Nil()), s.Of, "SkipXDR", v)
+		r.call(jen.Parens(jen.Op("*").Add(r.g.declType(s.Of))).Call(jen.Nil()), "SkipXDR", v)
 		return
 	}
 	switch s.Op {

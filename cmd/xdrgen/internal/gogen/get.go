@@ -15,7 +15,7 @@ func (g *gen) newGetter() *reader {
 // get writes the decoder of value v of step s.
 func (r *reader) get(s *plan.Step, v value) {
 	if s.Call {
-		r.call(v.x(), s.Of, "GetXDR", v)
+		r.call(v.x(), "GetXDR", v)
 		return
 	}
 	switch s.Op {
@@ -58,7 +58,7 @@ func (r *reader) getFields(fs []*plan.Field, v value) {
 }
 
 // call calls a method that reads a value.
-func (r *reader) call(on *jen.Statement, t *plan.Type, method string, v value) {
+func (r *reader) call(on *jen.Statement, method string, v value) {
 	r.flush()
 	r.fallible(jen.Id(r.off), on.Dot(method).Call(jen.Id(r.state), jen.Id(r.buf), jen.Id(r.off)), v)
 }

@@ -97,7 +97,8 @@ func TestMemory(t *testing.T) {
 func TestStops(t *testing.T) {
 	p := planned(t, `struct node { int v; node *next; }; struct in { int n; int a<>; };
 		union u switch (bool b) { case TRUE: in i; case FALSE: node *l; };
-		struct top { in one; u two; in *three; opaque none<>; };`, "")
+		struct top { in one; u two; in *three; opaque none<>;
+			union switch (bool c) { case TRUE: int a; case FALSE: void; default: int never<>; } four; };`, "")
 	var messages []string
 	for _, m := range p.Messages() {
 		messages = append(messages, m.Decl.Name)

@@ -31,7 +31,8 @@ func (o Op) String() string {
 }
 
 // String returns the plan of the type: a line with its kind, size and flags, then a line for each
-// field or arm. The word run marks the parts that join the run around them.
+// field or arm. The word run marks the parts that join the run around them. Of the parts of fixed
+// size, those in a run are unchecked unless the line says otherwise, and others are checked.
 func (t *Type) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %s: %s", t.Op, t.Decl.Name, sizeText(t.Size))
@@ -46,6 +47,9 @@ func (t *Type) String() string {
 		{t.Reducible, "reducible"},
 		{t.Transparent, "transparent"},
 		{t.Alias, "alias"},
+		{t.Converts, "number"},
+		{t.ByField && !t.Size.Fixed(), "skipped by field"},
+		{t.RunArm, "an arm begins with a run"},
 	} {
 		if note.has {
 			b.WriteString(", " + note.text)
@@ -53,11 +57,17 @@ func (t *Type) String() string {
 	}
 	b.WriteByte('\n')
 	line := func(label string, s *Step) {
-		run := ""
-		if s != nil && s.InRun {
+		run, check := "", ""
+		switch {
+		case s == nil:
+		case s.InRun && !s.Unchecked:
+			run, check = "run", ", checked"
+		case s.InRun:
 			run = "run"
+		case s.Unchecked:
+			check = ", unchecked"
 		}
-		fmt.Fprintf(&b, "%4s %s: %v\n", run, label, s)
+		fmt.Fprintf(&b, "%4s %s: %v%s\n", run, label, s, check)
 	}
 	if t.Body != nil {
 		line("is", t.Body)
@@ -69,7 +79,11 @@ func (t *Type) String() string {
 		line("switch "+t.Disc.Name, t.Disc.Step)
 	}
 	for _, a := range t.Arms {
-		switch label := a.label(); {
+		label := a.label()
+		if a.Dead {
+			label += ", dead"
+		}
+		switch {
 		case a.Field == nil:
 			line(label, nil)
 		case a.Pointer:
@@ -126,7 +140,7 @@ func (s *Step) String() string {
 	case Loop:
 		return fmt.Sprintf("%d times %v", s.Len, s.Elem)
 	case Array:
-		return "array" + s.bound() + site + " of " + s.Elem.String()
+		return "array" + s.bound() + " of " + s.Elem.String() + site
 	case Optional:
 		if s.Pointer {
 			return "optional, by pointer, " + s.Elem.String()
@@ -155,11 +169,11 @@ func (s *Step) named() string {
 		}
 	}
 	out := s.Op.String() + " " + s.Of.Decl.Name
-	if s.Op == Typedef && s.Elem != s.Of.Body {
-		out += " for " + s.Elem.String()
-	}
 	if len(by) > 0 {
 		out += " (call: " + strings.Join(by, ", ") + ")"
+	}
+	if s.Op == Typedef && s.Elem != s.Of.Body {
+		out += " for " + s.Elem.String()
 	}
 	return out
 }
