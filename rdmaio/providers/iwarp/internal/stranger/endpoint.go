@@ -62,6 +62,7 @@ type Endpoint struct {
 
 	begun    bool // an FPDU was received
 	stopped  bool // a Terminate was sent or received
+	over     bool // one was received
 	out      []outgoing
 	writable *sync.Cond
 	closing  bool

@@ -49,6 +49,10 @@ func (p *Endpoint) fpdu(f FPDU) *Terminate {
 	}
 	s.Payload = s.Payload[:len(s.Payload):len(s.Payload)]
 	p.received = append(p.received, s)
+	if p.over {
+		p.complain("opcode %d behind a Terminate (RFC 5040 §5.4)", s.Opcode)
+		return nil
+	}
 	p.inspect(&s)
 	var reason *Code
 	switch {
@@ -282,7 +286,7 @@ func (p *Endpoint) terminated(s *Segment) *Code {
 		p.complain("reserved bits %#x of a Terminate are not zero (RFC 5040 §4.8)", t.Reserved)
 	}
 	p.expected[TerminateQueue]++
-	p.stopped = true
+	p.stopped, p.over = true, true
 	p.emit(Event{Kind: Terminated, Terminate: t})
 	return nil
 }

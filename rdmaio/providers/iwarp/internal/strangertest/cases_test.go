@@ -77,6 +77,8 @@ func TestCases(t *testing.T) {
 					f.ORD = stranger.VictimDepth
 					p := a.connect(initiator, stranger.Config{Startup: f}, &verbs.ConnParams{ResponderResources: stranger.VictimDepth})
 					c.Put(p, &a.victim)
+					// Nothing behind the error is processed (RFC 5041 §7.1).
+					p.Write(a.victim.Full.STag, a.victim.Full.Base, []byte("late"))
 					a.checkCase(p, &c)
 				})
 			}

@@ -10,11 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-const (
-	blocks     = 64
-	blockBytes = 4096
-	memory     = (blocks + 1) * blockBytes // the last one is for fences
-)
+// blocks is the number of blocks of a memory. There is one more, for fences.
+const blocks = 64
 
 // script is a random conversation between a host and a stranger. Each round has operations of both
 // on blocks of memory that no other operation of the round uses, then a message each way, behind
@@ -22,6 +19,7 @@ const (
 type script struct {
 	t    *testing.T
 	rnd  *rand.Rand
+	each int // bytes of a block
 	h    *host
 	p    *stranger.Endpoint
 	mr   verbs.MemoryRegion // the host's memory
@@ -44,7 +42,7 @@ const farSTag, farBase = 0x5eed, 1 << 45
 // Thousands of random operations, in pieces of any size, leave what a model says, in both roles and
 // with and without CRCs.
 func TestRandom(t *testing.T) {
-	seeds, rounds := 24, 40
+	seeds, rounds := 36, 40
 	if testing.Short() {
 		seeds, rounds = 4, 15
 	}
@@ -52,9 +50,15 @@ func TestRandom(t *testing.T) {
 		initiator, crc := seed%2 == 0, seed/2%2 == 0
 		t.Run(fmt.Sprintf("seed %d, initiator %t, CRC %t", seed, initiator, crc), func(t *testing.T) {
 			t.Parallel()
-			s := &script{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 5)), here: make([]byte, memory), far: make([]byte, memory)}
+			s := &script{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 5)), each: 4096}
 			cfg := config()
 			cfg.NoCRC = !crc
+			cfg.MULPDU = []int{0, 128, 129, 1442, 64768}[seed%5]
+			if seed%7 == 3 {
+				s.each = 50_000 // FPDUs that are placed directly
+			}
+			memory := (blocks + 1) * s.each
+			s.here, s.far = make([]byte, memory), make([]byte, memory)
 			s.h = newHost(t, open(t, cfg))
 			s.mr = s.h.region("memory", make([]byte, memory), everything)
 			chop := rand.New(rand.NewPCG(uint64(seed), 6))
@@ -87,16 +91,16 @@ func (s *script) data(n int) []byte {
 func (s *script) round() {
 	ours, theirs := s.rnd.Perm(blocks), s.rnd.Perm(blocks)
 	for i := range 1 + s.rnd.IntN(24) {
-		n := s.rnd.IntN(blockBytes)
+		n := s.rnd.IntN(s.each)
 		if s.rnd.IntN(8) == 0 {
 			n = 0
 		}
-		x := ours[i]*blockBytes + s.rnd.IntN(blockBytes-n)
-		y := theirs[i]*blockBytes + s.rnd.IntN(blockBytes-n)
+		x := ours[i]*s.each + s.rnd.IntN(s.each-n)
+		y := theirs[i]*s.each + s.rnd.IntN(s.each-n)
 		s.operation(x, y, n)
 	}
 	s.messageToHost(s.rnd.IntN(2000))
-	s.messageToFar(blocks*blockBytes, s.rnd.IntN(2000))
+	s.messageToFar(blocks*s.each, s.rnd.IntN(2000))
 	s.settle()
 }
 

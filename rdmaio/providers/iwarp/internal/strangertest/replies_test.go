@@ -133,3 +133,73 @@ func TestDepths(t *testing.T) {
 		}
 	}
 }
+
+// An initiator whose IRD is less than the responder's ORD raises it, or sends a Terminate (RFC 6581
+// §9.1).
+func TestInsufficientIRD(t *testing.T) {
+	for _, ord := range []uint16{3, 100, 0x3ffe} {
+		h := newHost(t, open(t, config()))
+		conn, result := h.dial(&verbs.ConnParams{InitiatorDepth: 2, ResponderResources: 2})
+		reply := stranger.Startup{CRC: true, Enhanced: true, IRD: 2, ORD: ord}
+		p, err := stranger.Respond(conn, stranger.Config{Startup: reply, Reply: func(stranger.Startup) stranger.Startup { return reply }})
+		h.must(err)
+		r := <-result
+		if r.err == nil {
+			if r.info.ResponderResources < int(ord) {
+				t.Errorf("ORD %d: responder resources %d, and no Terminate", ord, r.info.ResponderResources)
+			}
+			continue
+		}
+		if e := p.Next(); e.Kind != stranger.Terminated || e.Terminate.Code != stranger.MPADepth {
+			t.Errorf("ORD %d: %v, want %v", ord, e, stranger.MPADepth)
+		}
+		p.Close()
+	}
+}
+
+// A Reply whose bit S or flag A differs from the Request's is wrong. The initiator fails, or goes
+// on without what the Reply lacks (RFC 6581 §9.2, §10).
+func TestReplyThatDiffers(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		peerToPeer bool
+		revision   int
+		octets     string
+	}{
+		{"no S", false, 2, rep + "40 02 0000"},
+		{"no S, revision 1", false, 2, rep + "40 01 0000"},
+		{"S without being asked", false, 1, rep + "50 02 0004 0010 0010"},
+		{"no A", true, 2, rep + "50 02 0004 0010 0010"},
+		{"A without being asked", false, 2, rep + "50 02 0004 8010 8010"},
+		{"A without an option", true, 2, rep + "50 02 0004 8010 0010"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config()
+			cfg.PeerToPeer, cfg.Revision = tt.peerToPeer, tt.revision
+			h := newHost(t, open(t, cfg))
+			h.post(10)
+			conn, result := h.dial(nil)
+			request, err := stranger.ReadStartup(conn, false)
+			h.must(err)
+			if request.Enhanced != (tt.revision == 2) || request.Revision != byte(tt.revision) {
+				t.Errorf("Request %+v, want revision %d", request, tt.revision)
+			}
+			b := frame(t, tt.octets)
+			_, err = conn.Write(b)
+			h.must(err)
+			r := <-result
+			t.Logf("Dial: %v", r.err)
+			if r.err != nil {
+				return
+			}
+			reply, err := stranger.ReadStartup(strings.NewReader(string(b)), true)
+			h.must(err)
+			p := stranger.Attach(conn, stranger.Config{Startup: reply, Buffers: []int{10}}, false, request)
+			defer p.Close()
+			h.must(h.send(verbs.SendWR{Opcode: verbs.Send}))
+			if e := p.Next(); e.Kind != stranger.Message {
+				t.Errorf("%v", e)
+			}
+		})
+	}
+}

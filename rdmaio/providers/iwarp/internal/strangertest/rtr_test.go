@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/stranger"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -71,5 +72,65 @@ func TestResponderWaits(t *testing.T) {
 			t.Fatalf("revision %d: %v", revision, e)
 		}
 		noComplaints(t, p)
+	}
+}
+
+// kinds returns the provider's RTR options of a set, by the bits of rtr.
+func kinds(set int) (k iwarp.RTR) {
+	for bit, kind := range map[int]iwarp.RTR{1: iwarp.RTRSend, 2: iwarp.RTRWrite, 4: iwarp.RTRRead} {
+		if set&bit != 0 {
+			k |= kind
+		}
+	}
+	return k
+}
+
+// The provider as initiator offers its options, and sends one that the Reply has as its first
+// message. If there is none, it sends a Terminate (RFC 6581 §9.2).
+func TestRTRInitiator(t *testing.T) {
+	for ours := 1; ours < 8; ours++ {
+		for theirs := 1; theirs < 8; theirs++ {
+			t.Run(fmt.Sprintf("options %03b, Reply %03b", ours, theirs), func(t *testing.T) {
+				cfg := config()
+				cfg.PeerToPeer, cfg.RTR = true, kinds(ours)
+				h := newHost(t, open(t, cfg))
+				h.post(100)
+				conn, result := h.dial(nil)
+				reply := rtr(theirs)
+				p, err := stranger.Respond(conn, stranger.Config{Startup: reply, Buffers: []int{100}, Reply: func(stranger.Startup) stranger.Startup { return reply }})
+				h.must(err)
+				defer p.Close()
+				if f, want := p.Peer, rtr(ours); !f.PeerToPeer || f.SendRTR != want.SendRTR || f.WriteRTR != want.WriteRTR || f.ReadRTR != want.ReadRTR {
+					t.Errorf("Request %+v, want the options %03b", f, ours)
+				}
+				r := <-result
+				if ours&theirs == 0 {
+					if r.err == nil {
+						t.Error("Dial succeeds")
+					}
+					if e := p.Next(); e.Kind != stranger.Terminated || e.Terminate.Code != stranger.MPANoRTR {
+						t.Errorf("%v, want %v", e, stranger.MPANoRTR)
+					}
+					return
+				}
+				h.must(r.err)
+				p.Send(stranger.Send, []byte("first"), 0) // waits for the indication
+				if b, _, err := h.message(); string(b) != "first" || err != nil {
+					t.Fatalf("message %q, %v", b, err)
+				}
+				mr := h.region("text", []byte("second"), verbs.AccessLocalWrite)
+				h.must(h.send(verbs.SendWR{Opcode: verbs.Send, SGL: []verbs.SGE{{MR: mr, Length: 6}}}))
+				if e := p.Next(); string(e.Payload) != "second" {
+					t.Fatalf("%v", e)
+				}
+				if wc, err := h.completion(verbs.WCSend); err != nil {
+					t.Errorf("completion %+v, %v", wc, err)
+				}
+				if len(h.early) > 0 {
+					t.Errorf("completions %+v: the indication is no request of the upper layer", h.early)
+				}
+				noComplaints(t, p)
+			})
+		}
 	}
 }
