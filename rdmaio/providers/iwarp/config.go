@@ -48,6 +48,12 @@ type Config struct {
 	// ULPDU of any size is received.
 	MULPDU int
 
+	// FirstDelay is the time that an initiator waits after the reply of the set-up before it
+	// sends its first FPDU. If zero, the default is 5 ms. If negative, it does not wait.
+	// Linux's siw sends its reply before it listens for FPDUs: without the delay, the
+	// first message of every other connection lies unread until more bytes arrive.
+	FirstDelay time.Duration
+
 	// Without lists workarounds that are switched off.
 	Without Workaround
 
@@ -162,14 +168,14 @@ type Workaround uint8
 
 // The workarounds.
 const (
-	// SplitFirst makes an initiator write its first FPDU in two parts, two TCP segments.
-	// Linux's siw sends the reply of the set-up before it listens for FPDUs: bytes that
-	// come at once lie unread until more bytes arrive.
-	SplitFirst Workaround = 1 << iota
-
 	// SwappedTerminate reads a Terminate message in which layer and error type have
 	// changed places, as siw sends it, where only that makes sense.
-	SwappedTerminate
+	SwappedTerminate Workaround = 1 << iota
+
+	// WakeUp makes an initiator send an RDMA Write of no bytes if the peer is silent for 100
+	// ms after the first message. In siw, bytes that have come too early (FirstDelay) are
+	// read when more bytes arrive.
+	WakeUp
 
 	// NonZeroSTag puts STag 1 into a Write or Read of no bytes whose key is 0. A peer must
 	// not check that STag, but hardware of Chelsio does.
@@ -179,6 +185,8 @@ const (
 const (
 	defaultName   = "iwarp0"
 	defaultDepth  = 16
+	defaultDelay  = 5 * time.Millisecond
+	wakeUpAfter   = 100 * time.Millisecond
 	defaultMULPDU = 16 << 10 // on streams without TCP segments
 	maxPrivate    = mpa.MaxPrivate - mpa.SetupSize
 )
@@ -193,6 +201,12 @@ func (c Config) fill() (Config, error) {
 	}
 	if c.RTR == 0 {
 		c.RTR = allRTR
+	}
+	switch {
+	case c.FirstDelay == 0:
+		c.FirstDelay = defaultDelay
+	case c.FirstDelay < 0:
+		c.FirstDelay = 0
 	}
 	refuse := func(field string, value, least, most int) (Config, error) {
 		return c, fmt.Errorf("iwarp: device %s: %s is %d, want %d to %d: %w", c.Name, field, value, least, most, verbs.ErrInvalidValue)

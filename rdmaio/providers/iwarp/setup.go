@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/mpa"
@@ -51,6 +52,7 @@ func (s *framing) Connect(c *stream.Conn, p *verbs.ConnParams) (*stream.Session,
 	}
 	f := newFramer(s.cfg, c, initiator.Terms())
 	if initiator.State() == mpa.OwingRTR {
+		time.Sleep(s.cfg.FirstDelay)
 		if _, err := c.Write(f.rtr()); err != nil {
 			return nil, err
 		}
@@ -59,8 +61,11 @@ func (s *framing) Connect(c *stream.Conn, p *verbs.ConnParams) (*stream.Session,
 		}
 	}
 	session := f.session(bytes.Clone(reply.Private))
-	if s.cfg.Without&SplitFirst == 0 {
-		session.SplitFirst = prefixSize
+	if !f.terms.PeerToPeer {
+		session.Pause = s.cfg.FirstDelay
+	}
+	if s.cfg.Without&WakeUp == 0 {
+		session.Patience, session.Nudge = wakeUpAfter, f.emptyWrite(nil)
 	}
 	return session, nil
 }

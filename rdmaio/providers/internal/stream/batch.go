@@ -56,7 +56,7 @@ func (b *batch) full(s *Shape) bool {
 	return len(b.frames) >= batchFrames || cap(b.arena)-len(b.arena) < room || b.direct >= batchBytes
 }
 
-func (b *batch) empty() bool { return len(b.frames) == 0 }
+func (b *batch) empty() bool { return len(b.arena) == 0 }
 
 // add adds the frame whose header was appended to the arena at start, with bytes off to off+n of a
 // pinned list as its payload. It returns true if the payload is direct: then the list must stay

@@ -65,6 +65,9 @@ func (q *queuePair) end(why error, last Report) {
 	}
 	q.ending, q.err, q.last = true, why, last
 	close(q.endStarted)
+	if q.timer != nil {
+		q.timer.Stop()
+	}
 	if q.cancel != nil {
 		q.cancel(why)
 	}

@@ -46,9 +46,8 @@ type Conn struct {
 	openBytes int64     // payload that has arrived since then
 
 	// Sending: used by the token's holder only (see queuePair.sending).
-	truncated  bool // a frame was written in part and cannot be finished
-	splitFirst int  // the first write has only so many bytes, unless 0
-	attempt    attempt
+	truncated bool // a frame was written in part and cannot be finished
+	attempt   attempt
 
 	// Set by other goroutines.
 	closing        atomic.Bool // the connection ends
@@ -237,10 +236,10 @@ func (c *Conn) send(b *batch, release func()) error {
 			release()
 			continue
 		}
-		err := c.writeSplit(b)
-		if err == nil && c.tcp != nil {
+		var err error
+		if c.tcp != nil {
 			_, err = b.bufs.WriteTo(c.tcp)
-		} else if err == nil {
+		} else {
 			err = b.writeEach(c.conn)
 		}
 		switch {
@@ -259,29 +258,6 @@ func (c *Conn) send(b *batch, release func()) error {
 		}
 		// The deadline of interrupt or stop: handled at the start of the loop.
 	}
-}
-
-// firstPart returns the bytes that the next write may have: see splitFirst.
-func (c *Conn) firstPart(b []byte) []byte {
-	if n := c.splitFirst; n > 0 && n < len(b) {
-		c.splitFirst = 0
-		return b[:n]
-	}
-	return b
-}
-
-// writeSplit writes the first bytes of a batch, if they are the first of all and must have a write
-// of their own.
-func (c *Conn) writeSplit(b *batch) error {
-	if c.splitFirst == 0 {
-		return nil
-	}
-	n, err := c.conn.Write(b.bufs[0][:min(c.splitFirst, len(b.bufs[0]))])
-	b.bufs[0] = b.bufs[0][n:]
-	if c.splitFirst -= n; err == nil {
-		c.splitFirst = 0
-	}
-	return err
 }
 
 // hangup closes a connection, which Device.last counts: it sends last, closes the sending

@@ -22,6 +22,10 @@ const (
 func (q *queuePair) fill(c *Conn, stagedOnly bool) (more bool) {
 	shape := &q.dev.cfg.Shape
 	q.out.first = q.sqNext
+	if q.nudgeDue && !q.insideRequest() && !q.insideResponse() {
+		q.out.arena = append(q.out.arena, q.nudge...)
+		q.nudge, q.nudgeDue = nil, false
+	}
 	for !q.out.full(shape) && !q.ending {
 		a, b := stepNone, stepNone
 		if !shape.Whole || !q.insideResponse() {

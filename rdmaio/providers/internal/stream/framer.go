@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -44,9 +45,11 @@ type Session struct {
 	ResponderResources int    // Reads of the peer that may be outstanding
 	MaxSend            uint32 // length of the longest Send that the peer accepts
 
-	// SplitFirst is the number of bytes in the first write of frames to a plain TCP connection: the
-	// rest follows in a write of its own. If 0, frames are not split.
-	SplitFirst int
+	// Pause is the time for which no frame is sent. If the peer is silent for Patience after that
+	// time, although a frame was sent, the frame Nudge follows once, checksum included. If Nudge is
+	// empty, nothing follows.
+	Pause, Patience time.Duration
+	Nudge           []byte
 
 	// Sum returns the checksum of the bytes whose checksum is sum, followed by b; that of no bytes
 	// is 0. If nil, the trailer of a frame is sent as zero and not checked.

@@ -93,7 +93,7 @@ func (q *queuePair) noteArrival() {
 	if q.posts > 0 {
 		q.streaming = q.posts > 1
 	}
-	q.posts, q.inlineWrites = 0, 0
+	q.posts, q.inlineWrites, q.heard = 0, 0, true
 }
 
 // releaseToken releases the token. mu is held.
@@ -110,7 +110,7 @@ func (q *queuePair) releaseToken() {
 // ready reports whether there may be something to send. A framing may have to hear from the peer
 // first (Sender.Ready).
 func (q *queuePair) ready() bool {
-	return q.mayWrite && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail)
+	return q.mayWrite && !q.paused && (q.sqNext < q.sq.tail || q.rspNext < q.resp.tail || q.nudgeDue)
 }
 
 // pump sends what can be sent without waiting. It returns true if it has released the
@@ -129,7 +129,7 @@ func (q *queuePair) pump(c *Conn) bool {
 		q.ioCount++
 		q.mu.Unlock()
 		q.out.seal(c.sum)
-		n, err := c.try(c.firstPart(q.out.bufs[0]))
+		n, err := c.try(q.out.bufs[0])
 		q.mu.Lock()
 		switch whole := q.out.advance(n); {
 		case err != nil:
@@ -190,7 +190,7 @@ func (q *queuePair) write(c *Conn) bool {
 	whole, err := false, error(nil)
 	if c.raw != nil && len(q.out.bufs) == 1 { // staged: the socket often takes it at once
 		var n int
-		n, err = c.try(c.firstPart(q.out.bufs[0]))
+		n, err = c.try(q.out.bufs[0])
 		whole = q.out.advance(n)
 		c.truncated = c.truncated || err != nil
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/soft"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -57,14 +58,19 @@ type queuePair struct {
 	out          *batch        // the batch of the token's holder; nil if none is borrowed
 	corked       bool          // the reader will send: see cork
 	inlineWrites int           // times that a posting goroutine has sent since the last arrival
+	heard        bool          // a frame has arrived
 	posts        int           // posts since the last arrival
 	streaming    bool          // there was more than one post before the last arrival
 	sqNext       uint64        // number of the first request that was not sent as a whole
 	begun        bool          // the Framer has begun request sqNext
 	sqSent       int           // bytes of it that are in batches
 	resp         ring[Response]
-	rspNext      uint64 // number of the first response that was not sent as a whole
-	mayWrite     bool   // Sender.Ready has returned true
+	rspNext      uint64      // number of the first response that was not sent as a whole
+	mayWrite     bool        // Sender.Ready has returned true
+	paused       bool        // Session.Pause is not over
+	timer        *time.Timer // calls endPause; may be nil
+	nudge        []byte      // Session.Nudge
+	nudgeDue     bool        // it must be sent
 
 	// Receiving: see receive.go.
 	rqNext uint64        // number of the first Receive without a message
@@ -161,6 +167,24 @@ func (q *queuePair) Interrupt() {
 	}
 }
 
+// endPause ends Session.Pause, and is called once more after Session.Patience if there is a nudge.
+func (q *queuePair) endPause(patience time.Duration) {
+	q.mu.Lock()
+	defer q.mu.UnlockNotify()
+	if q.ending {
+		return
+	}
+	q.paused = false
+	switch {
+	case q.heard || q.nudge == nil:
+	case patience > 0:
+		q.timer = time.AfterFunc(patience, func() { q.endPause(0) })
+	default:
+		q.nudgeDue = q.sqNext > 0
+	}
+	q.kick()
+}
+
 // start moves a queue pair from StateConnecting to StateConnected and starts its
 // reader. If the queue pair has ended meanwhile, start returns the reason.
 func (q *queuePair) start(c *Conn, s *Session) error {
@@ -172,10 +196,11 @@ func (q *queuePair) start(c *Conn, s *Session) error {
 	}
 	q.depth, q.resources, q.maxSend, q.cancel = s.InitiatorDepth, s.ResponderResources, s.MaxSend, nil
 	c.framer, c.sum = s.Framer, s.Sum
-	if c.tcp != nil {
-		c.splitFirst = s.SplitFirst
-	}
 	q.mayWrite = c.framer.Ready()
+	if s.Pause > 0 || len(s.Nudge) > 0 {
+		q.nudge, q.paused = s.Nudge, s.Pause > 0
+		q.timer = time.AfterFunc(s.Pause, func() { q.endPause(s.Patience) })
+	}
 	q.conn.Store(c)
 	q.SetState(verbs.StateConnected)
 	d := q.dev
