@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
@@ -23,6 +24,15 @@ func BenchmarkCompile(b *testing.B) {
 			if _, _, err := gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: "nfs"}); err != nil {
 				b.Fatal(err)
 			}
+		}
+	})
+	b.Run("plan", func(b *testing.B) {
+		r, err := sema.Compile(o)
+		if err != nil || r.Unit == nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			plan.Make(r.Unit, r.Bind)
 		}
 	})
 	b.Run("check", func(b *testing.B) {
