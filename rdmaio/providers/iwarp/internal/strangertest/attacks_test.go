@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/stranger"
@@ -389,7 +390,11 @@ func FuzzStream(f *testing.F) {
 		}
 		a.cq, _ = dev.CreateCQ(16, nil)
 		a.mr, _ = a.pd.RegisterMemory(a.room[50:100], verbs.AccessLocalWrite|verbs.AccessRemoteRead)
+		start := time.Now()
 		a.try(enhanced(crc), func(p *stranger.Endpoint) { p.PutBytes(b) })
+		if took := time.Since(start); took > patience/2 {
+			t.Errorf("the connection ended after %v", took)
+		}
 		a.untouched("fuzz")
 		a.mr.Deregister()
 		a.cq.Close()
