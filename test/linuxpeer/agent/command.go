@@ -32,7 +32,7 @@ func handle(conn net.Conn) error {
 	}
 	out := &sender{w: conn}
 	if len(req.Argv) == 0 {
-		return out.send(control.Output{Done: true, Code: 126, Start: "no program in the request"})
+		return refuse(conn, out, control.Output{Done: true, Code: 126, Start: "no program in the request"})
 	}
 	cmd := exec.Command(req.Argv[0], req.Argv[1:]...)
 	cmd.Dir = "/"
@@ -56,13 +56,18 @@ func handle(conn net.Conn) error {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return out.send(control.Output{Done: true, Code: 127, Start: err.Error()})
+		return refuse(conn, out, control.Output{Done: true, Code: 127, Start: err.Error()})
 	}
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		feed(in, stdin)
 		// The connection has ended, before the command or after it.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}()
+	// The host closes the connection: closed here, with input unread, it would be reset, and the
+	// last line lost.
+	defer func() { <-ended }()
 	err = cmd.Wait()
 	done()
 	code := cmd.ProcessState.ExitCode()
@@ -74,6 +79,16 @@ func handle(conn net.Conn) error {
 		return out.send(control.Output{Done: true, Code: code, Start: err.Error()})
 	}
 	return out.send(control.Output{Done: true, Code: code})
+}
+
+// refuse sends the only line for a command that did not start, and waits for the host to close the
+// connection.
+func refuse(conn net.Conn, out *sender, o control.Output) error {
+	if err := out.send(o); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, conn)
+	return err
 }
 
 // feed passes input on to the command until the connection ends.

@@ -41,7 +41,7 @@ type Config struct {
 	// Memory is in MiB. If zero, the default is 1024: with 512 the server refuses chunks of 128
 	// KiB.
 	Memory int
-	// Start limits the time until the agent answers. If zero, the default is two minutes.
+	// Start limits the time until the agent answers. If zero, the default is three minutes.
 	Start time.Duration
 }
 
@@ -50,7 +50,7 @@ func (cfg Config) defaults() Config {
 		cfg.Memory = 1024
 	}
 	if cfg.Start == 0 {
-		cfg.Start = 2 * time.Minute
+		cfg.Start = 3 * time.Minute
 	}
 	return cfg
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -38,6 +36,8 @@ type Image struct {
 	Initrd string // Initrd is the file of the initramfs, without the agent.
 	Manifest
 }
+
+const manifestFile = "manifest.json"
 
 // Manifest says what an image was made of.
 type Manifest struct {
@@ -77,7 +77,7 @@ func Missing() []string {
 // [fs.ErrNotExist] if not.
 func Open(cache string, r Recipe) (*Image, error) {
 	dir := filepath.Join(cache, "image-"+r.Key())
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	b, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
 		return nil, err
 	}
@@ -92,28 +92,34 @@ func Open(cache string, r Recipe) (*Image, error) {
 // minute or two; another process that builds at the same time waits for the first and uses its
 // image.
 func Build(ctx context.Context, o Options) (*Image, error) {
-	if !o.Rebuild {
-		if img, err := Open(o.Cache, o.Recipe); !errors.Is(err, fs.ErrNotExist) {
-			return img, err
-		}
-	}
 	cache, err := filepath.Abs(o.Cache)
 	if err != nil {
 		return nil, err
+	}
+	if !o.Rebuild {
+		img, err := Open(cache, o.Recipe)
+		if err == nil {
+			now := time.Now()
+			_ = os.Chtimes(img.Dir, now, now) // it was used; a cache that is not ours stays as it is
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return img, err
+		}
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err
 	}
 	asked := time.Now()
-	unlock, err := lock(ctx, filepath.Join(cache, "lock"), func() {
+	held, err := lock(ctx, filepath.Join(cache, "lock"), func() {
 		o.Progress("waiting for another process that builds a guest in " + cache)
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer held.Close()
 	if img, err := Open(cache, o.Recipe); err == nil {
-		if info, err := os.Stat(img.Dir); !o.Rebuild || err == nil && info.ModTime().After(asked) {
+		info, err := os.Stat(filepath.Join(img.Dir, manifestFile))
+		if !o.Rebuild || err == nil && info.ModTime().After(asked) {
 			return img, nil // the other process built it
 		}
 	}
@@ -129,13 +135,16 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 		return nil, err
 	}
 	defer log.Close()
-	b := &builder{Options: o, run: runner{log: log}, work: work}
+	b := &builder{Options: o, run: runner{log: log, lock: held}, work: work}
 	b.apt = apt{dir: filepath.Join(cache, "apt"), mirror: o.Mirror, suite: o.Recipe.Suite, run: b.run}
 	if err := b.build(ctx); err != nil {
 		return nil, err
 	}
 	final := filepath.Join(cache, "image-"+o.Recipe.Key())
 	if err := os.RemoveAll(final); err != nil {
+		return nil, err
+	}
+	if err := prune(cache, time.Now().Add(-unused)); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(filepath.Join(work, "image"), final); err != nil {
@@ -147,126 +156,23 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	return Open(cache, o.Recipe)
 }
 
-type builder struct {
-	Options
-	run  runner
-	apt  apt
-	work string
-}
+// unused is the time after which an image that was not used is removed.
+const unused = 30 * 24 * time.Hour
 
-// build makes the image in the folder "image" of b.work.
-func (b *builder) build(ctx context.Context) error {
-	b.Progress("reading Debian's lists of packages")
-	if err := b.apt.init(ctx); err != nil {
-		return err
-	}
-	k, err := b.findKernel(ctx)
+// prune removes the images that were last used before a time.
+func prune(cache string, before time.Time) error {
+	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return err
 	}
-	tools, err := b.apt.closure(ctx, b.Recipe.Packages)
-	if err != nil {
-		return err
-	}
-	kernels, err := b.apt.only(ctx, k.packages())
-	if err != nil {
-		return err
-	}
-	m := Manifest{Release: k.release, Version: k.version, Packages: map[string]string{}}
-	size, all := int64(0), append(tools[:len(tools):len(tools)], kernels...)
-	for _, d := range all {
-		name, version := d.pkg()
-		m.Packages[name] = version
-		size += d.size
-	}
-	b.Progress(fmt.Sprintf("downloading missing ones of %d packages, %d MB", len(all), size/1e6))
-	if err := b.apt.fetch(ctx, all); err != nil {
-		return err
-	}
-	b.Progress("unpacking")
-	root, kernelTree := filepath.Join(b.work, "root"), filepath.Join(b.work, "kernel")
-	if err := b.unpack(ctx, root, tools); err != nil {
-		return err
-	}
-	source := slices.IndexFunc(kernels, func(d deb) bool { return strings.HasPrefix(d.name, "linux-source-") })
-	sourceDeb := filepath.Join(b.apt.archives(), kernels[source].name)
-	if err := b.unpack(ctx, kernelTree, slices.Delete(kernels, source, source+1)); err != nil {
-		return err
-	}
-	b.Progress("compiling siw for Linux " + k.release)
-	siw, err := buildSiw(ctx, b.run, k, kernelTree, sourceDeb, b.work)
-	if err != nil {
-		return err
-	}
-	b.Progress("writing the initramfs")
-	set, err := openModules(b.run, filepath.Join(kernelTree, "lib/modules", k.release), siw)
-	if err != nil {
-		return err
-	}
-	mods, err := set.order(ctx, b.Recipe.Modules)
-	if err != nil {
-		return err
-	}
-	out := filepath.Join(b.work, "image")
-	if err := writeInitramfs(filepath.Join(out, "initramfs"), b.Recipe, tree{root}, mods); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(kernelTree, "boot/vmlinuz-"+k.release), filepath.Join(out, "kernel")); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(m, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, "manifest.json"), append(text, '\n'), 0o644)
-}
-
-func (b *builder) unpack(ctx context.Context, dir string, debs []deb) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, d := range debs {
-		if _, err := b.run.output(ctx, b.work, "dpkg-deb", "-x", filepath.Join(b.apt.archives(), d.name), dir); err != nil {
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), "image-") || info.ModTime().After(before) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(cache, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-var (
-	imagePackage  = regexp.MustCompile(`(?m)^Depends:.*\blinux-image-(\S+) \(= ([^)]+)\)`)
-	kbuildPackage = regexp.MustCompile(`(?m)^Depends:.*\b(linux-kbuild-[^ ,]+)`)
-)
-
-// findKernel asks apt for the newest kernel of the recipe's series. Its headers and source must be
-// of the same version.
-func (b *builder) findKernel(ctx context.Context) (kernel, error) {
-	meta, err := b.apt.command(ctx, "apt-cache", "show", "--no-all-versions", b.Recipe.Meta)
-	if err != nil {
-		return kernel{}, err
-	}
-	m := imagePackage.FindStringSubmatch(meta)
-	if m == nil {
-		return kernel{}, fmt.Errorf("apt-cache show %s: no kernel among its dependencies:\n%s", b.Recipe.Meta, meta)
-	}
-	release, version := m[1], m[2]
-	headers, err := b.apt.command(ctx, "apt-cache", "show", "linux-headers-"+release+"="+version)
-	if err != nil {
-		return kernel{}, err
-	}
-	kbuild := kbuildPackage.FindStringSubmatch(headers)
-	if kbuild == nil {
-		return kernel{}, fmt.Errorf("apt-cache show linux-headers-%s: no linux-kbuild among its dependencies:\n%s", release, headers)
-	}
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 3 {
-		return kernel{}, fmt.Errorf("%s depends on version %q, expected the form 6.1.2-3", b.Recipe.Meta, version)
-	}
-	common := "linux-headers-" + strings.TrimSuffix(release, "-amd64") + "-common"
-	return kernel{
-		release: release, version: version,
-		image: "linux-image-" + release + "=" + version, headers: "linux-headers-" + release,
-		common: common, kbuild: kbuild[1],
-		source: "linux-source-" + parts[0] + "." + parts[1] + "=" + version,
-	}, nil
 }

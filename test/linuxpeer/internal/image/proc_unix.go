@@ -17,9 +17,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// lock waits until no other process holds the file, and holds it until unlock is called or the
-// process ends. It calls waiting once if it has to wait.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+// lock waits until no other process holds the file, and holds it until the file is closed, here and
+// in all processes that inherited it. It calls waiting once if it has to wait.
+func lock(ctx context.Context, path string, waiting func()) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	for told := false; ; told = true {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { f.Close() }, nil
+			return f, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()

@@ -13,6 +13,10 @@ import (
 // runner starts the programs of a build.
 type runner struct {
 	log *os.File // the output of all programs
+
+	// lock is the file of the cache's lock. Programs inherit it, so that the lock lasts until they
+	// have ended, even if this process is killed.
+	lock *os.File
 }
 
 // command prepares a program that ends when ctx does, with its children.
@@ -21,6 +25,9 @@ func (r runner) command(ctx context.Context, dir string, argv ...string) *exec.C
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
 	cmd.WaitDelay = 5 * time.Second
+	if r.lock != nil {
+		cmd.ExtraFiles = []*os.File{r.lock}
+	}
 	ownGroup(cmd)
 	return cmd
 }

@@ -1,0 +1,106 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
+)
+
+// Names are unique, have a family, and make folders.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range All() {
+		if seen[c.Name] {
+			t.Errorf("two cases have the name %s", c.Name)
+		}
+		seen[c.Name] = true
+		if strings.Count(c.Name, "/") != 1 || strings.ContainsAny(c.Name, " \t`|") || strings.ToLower(c.Name) != c.Name {
+			t.Errorf("%q: a name has a family, a slash and the rest, in small letters", c.Name)
+		}
+		if c.Run == nil {
+			t.Errorf("%s does nothing", c.Name)
+		}
+	}
+}
+
+// A case ends by each of its methods, and its clean-up runs in reverse order after all of them.
+func TestEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		run     func(t *T)
+		failed  []string // parts of the messages
+		skipped string
+	}{
+		{name: "pass", run: func(*T) {}},
+		{name: "error", run: func(t *T) { t.Errorf("a %d", 1); t.Errorf("b") }, failed: []string{"a 1", "b"}},
+		{name: "fatal", run: func(t *T) { t.Fatalf("a"); t.Errorf("b") }, failed: []string{"a"}},
+		{name: "must", run: func(t *T) { t.Must(nil); t.Must(fmt.Errorf("a")); t.Errorf("b") }, failed: []string{"a"}},
+		{name: "skip", run: func(t *T) { t.Skipf("c"); t.Errorf("b") }, skipped: "c"},
+		{name: "panic", run: func(*T) { panic("d") }, failed: []string{"panic: d"}},
+		{name: "clean-up fails", run: func(t *T) { t.Cleanup(func() { t.Fatalf("e") }) }, failed: []string{"e"}},
+		{name: "time", run: func(t *T) { <-t.Context().Done() }, failed: []string{"too late"}},
+		{name: "panic in clean-up", run: func(t *T) { t.Cleanup(func() { panic("g") }); t.Fatalf("f") }, failed: []string{"f", "panic: g"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			limit := time.Minute
+			if tt.name == "time" {
+				limit = time.Millisecond
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("too late"))
+			defer cancel()
+			var order []int
+			c := &T{env: &Env{}, ctx: ctx, guest: &guest.Guest{}}
+			c.run(Case{Run: func(t *T) {
+				for i := range 3 {
+					t.Cleanup(func() { order = append(order, i) })
+				}
+				tt.run(t)
+			}})
+			if diff := cmp.Diff([]int{2, 1, 0}, order); diff != "" {
+				t.Errorf("order of the clean-up (-want +got):\n%s", diff)
+			}
+			if len(c.failed) != len(tt.failed) || c.skipped != tt.skipped {
+				t.Fatalf("failed %q, skipped %q; want %q, %q", c.failed, c.skipped, tt.failed, tt.skipped)
+			}
+			for i, want := range tt.failed {
+				if !strings.Contains(c.failed[i], want) {
+					t.Errorf("failure %q, want %q", c.failed[i], want)
+				}
+			}
+		})
+	}
+}
+
+// Await finds output in parts, and ends with the program.
+func TestAwait(t *testing.T) {
+	c := &T{env: &Env{}, ctx: t.Context(), guest: &guest.Guest{}}
+	p := &Process{t: c, out: lines{more: make(chan struct{})}}
+	go func() {
+		for _, s := range []string{"rea", "dy\n"} {
+			_, _ = p.out.Write([]byte(s))
+		}
+		p.out.close()
+	}()
+	p.Await("ready")
+	c.protect(func() { p.Await("never") })
+	if len(c.failed) != 1 || !strings.Contains(c.failed[0], `without the output "never"`) {
+		t.Errorf("Await of output that does not come: %q", c.failed)
+	}
+}
+
+// The frame of NULL without CRC is the one that the kernel's server was seen to accept.
+func TestFPDU(t *testing.T) {
+	got := fpdu(append(unhex("4143 00000000 00000000 00000001 00000000"),
+		append(unhex("cafe0000 00000001 00000020 00000000 00000000 00000000 00000000"), nullCall(0xcafe0000, 100003, 3)...)...), false)
+	want := unhex(`0056 4143 00000000 00000000 00000001 00000000 | cafe0000 00000001 00000020 00000000 00000000 00000000 00000000
+		| cafe0000 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000 | 00000000`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
