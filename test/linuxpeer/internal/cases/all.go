@@ -9,5 +9,7 @@ func All() []Case {
 		networkCases(),
 		mpaCases(),
 		mountCases(),
+		nfsCases(),
+		serveCases(),
 	)
 }

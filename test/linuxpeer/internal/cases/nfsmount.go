@@ -2,17 +2,22 @@ package cases
 
 import (
 	"strings"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
+	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/page"
 )
 
 // mountd is the guest's port of the mount service.
 const mountd = 20048
 
-// mountCases ask the guest's mount service, which speaks TCP.
+// mountCases ask the guest's mount service, which speaks TCP, and run the programs that do.
 func mountCases() []Case {
-	return []Case{{Name: "nfs/mountd", Run: nfsMountd}}
+	return []Case{
+		{Name: "nfs/mountd", Run: nfsMountd},
+		{Name: "nfs/page", Timeout: time.Minute, Run: nfsPage},
+	}
 }
 
 // export returns the handle of the guest's exported folder.
@@ -37,4 +42,24 @@ func nfsMountd(t *T) {
 		t.Errorf("MNT of a folder that is not exported: %v, expected MNT3ERR_ACCES", err)
 	}
 	t.Say("a handle of %d bytes", len(root.Data))
+}
+
+// nfsPage runs each command of docs/nfs.md.
+func nfsPage(t *T) {
+	root, err := page.Root()
+	t.Must(err)
+	commands, err := page.Lines(root, "console")
+	t.Must(err)
+	server := page.Server{RDMA: t.Forward(nfsRDMA), Mount: t.Forward(mountd)}
+	for _, command := range commands {
+		out, err := page.Run(t.Context(), root, command, server)
+		t.Must(err)
+		t.Logf("$ %s\n%s", command, out)
+		for _, want := range page.Expect(command) {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: found\n%s\nexpected it to contain %q", command, out, want)
+			}
+		}
+	}
+	t.Say("%d commands", len(commands))
 }

@@ -18,7 +18,7 @@ func Program() oncrpc.Program {
 			nfs3.ProcNull: "NULL", nfs3.ProcGetAttr: "GETATTR", nfs3.ProcSetAttr: "SETATTR", nfs3.ProcLookup: "LOOKUP",
 			nfs3.ProcAccess: "ACCESS", nfs3.ProcReadLink: "READLINK", nfs3.ProcRead: "READ", nfs3.ProcWrite: "WRITE",
 			nfs3.ProcCreate: "CREATE", nfs3.ProcMkDir: "MKDIR", nfs3.ProcSymLink: "SYMLINK", nfs3.ProcRemove: "REMOVE",
-			nfs3.ProcReadDir: "READDIR", nfs3.ProcFSStat: "FSSTAT", nfs3.ProcFSInfo: "FSINFO", nfs3.ProcPathConf: "PATHCONF",
+			nfs3.ProcReadDir: "READDIR", nfs3.ProcReadDirPlus: "READDIRPLUS", nfs3.ProcFSStat: "FSSTAT", nfs3.ProcFSInfo: "FSINFO", nfs3.ProcPathConf: "PATHCONF",
 			nfs3.ProcCommit: "COMMIT",
 		},
 	}

@@ -277,6 +277,43 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TCP connections are reset in the middle of a transfer. The client makes others, and the data are
+// whole.
+func TestCut(t *testing.T) {
+	ctx, data := context.Background(), random(8<<20)
+	for _, p := range providers {
+		if p.name == "mem" {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			open := p.network()
+			device := func(name string) verbs.Device {
+				dev, err := open(name)
+				check(t, err)
+				t.Cleanup(func() { check(t, dev.Close()) })
+				return dev
+			}
+			s := nfsd.New()
+			server, err := rdmaio.Listen(ctx, device("server"), p.addr, s.Handler(), nil)
+			check(t, err)
+			t.Cleanup(func() { check(t, server.Close()) })
+			cutter, err := nfs.NewCutter(server.Addr(), 50_000, 1_000_000, 3_000_000)
+			check(t, err)
+			t.Cleanup(func() { check(t, cutter.Close()) })
+			conn, err := rdmaio.NewClient(device("client"), cutter.Addr(), &rdmaio.ClientConfig{MinBackoff: -1})
+			check(t, err)
+			t.Cleanup(func() { check(t, conn.Close()) })
+			w := &world{server: s, client: conn}
+			w.cred, err = nfs.Cred(1000, 100)
+			check(t, err)
+			transfer(t, w, data, 64<<10, 32)
+			if n := conn.Stats().Connects; cutter.Cuts() != 3 || n != 4 {
+				t.Errorf("%d connections cut, %d made, expected 3 and 4", cutter.Cuts(), n)
+			}
+		})
+	}
+}
+
 // A server that restarts in the middle may have lost writes: they are sent again.
 func TestLostWrites(t *testing.T) {
 	each(t, nil, func(t *testing.T, w *world) {

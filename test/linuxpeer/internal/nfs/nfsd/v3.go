@@ -39,12 +39,13 @@ func (s *Server) v3() *rpc.Service {
 	handle(s, svc, nfs3.ProcSymLink, s.symLink)
 	handle(s, svc, nfs3.ProcRemove, s.remove)
 	handle(s, svc, nfs3.ProcReadDir, s.readDir)
+	handle(s, svc, nfs3.ProcReadDirPlus, s.readDirPlus)
 	handle(s, svc, nfs3.ProcFSStat, s.fsStat)
 	handle(s, svc, nfs3.ProcFSInfo, s.fsInfo)
 	handle(s, svc, nfs3.ProcPathConf, s.pathConf)
 	handle(s, svc, nfs3.ProcCommit, s.commit)
 	svc.Idempotent(nfs3.ProcGetAttr, nfs3.ProcLookup, nfs3.ProcAccess, nfs3.ProcReadLink, nfs3.ProcRead, nfs3.ProcWrite,
-		nfs3.ProcReadDir, nfs3.ProcFSStat, nfs3.ProcFSInfo, nfs3.ProcPathConf, nfs3.ProcCommit)
+		nfs3.ProcReadDir, nfs3.ProcReadDirPlus, nfs3.ProcFSStat, nfs3.ProcFSInfo, nfs3.ProcPathConf, nfs3.ProcCommit)
 	return svc
 }
 
@@ -207,6 +208,36 @@ func (s *Server) readDir(args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes) {
 		}
 		ok.Reply.Entries = append(ok.Reply.Entries, e)
 		if ok.XDRSize() > int(args.Count) { // RFC 1813 §3.3.16: count is the size of READDIR3resok
+			ok.Reply.Entries, ok.Reply.EOF = ok.Reply.Entries[:len(ok.Reply.Entries)-1], false
+			break
+		}
+	}
+	if len(ok.Reply.Entries) == 0 && !ok.Reply.EOF {
+		res.Status = nfs3.StatusToosmall
+		return
+	}
+	res.OK = ok
+}
+
+func (s *Server) readDirPlus(args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes) {
+	dir, status := s.find(&args.Dir)
+	if status == nfs3.StatusOK && dir != s.root {
+		status = nfs3.StatusNotdir
+	}
+	if res.Status = status; status != nfs3.StatusOK {
+		return
+	}
+	ok := nfs3.ReadDirPlusResOK{DirAttributes: s.root.after(), Reply: nfs3.DirListPlus{EOF: true}}
+	for _, e := range s.list() {
+		if e.Cookie <= args.Cookie {
+			continue
+		}
+		n := s.nodes[e.FileID]
+		ok.Reply.Entries = append(ok.Reply.Entries, nfs3.EntryPlus{
+			FileID: e.FileID, Name: e.Name, Cookie: e.Cookie,
+			NameAttributes: n.after(), NameHandle: nfs3.PostOpHandle{HandleFollows: true, Handle: n.handle()},
+		})
+		if ok.XDRSize() > int(args.MaxCount) { // RFC 1813 §3.3.17: the size of READDIRPLUS3resok
 			ok.Reply.Entries, ok.Reply.EOF = ok.Reply.Entries[:len(ok.Reply.Entries)-1], false
 			break
 		}
