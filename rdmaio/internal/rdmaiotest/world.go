@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -37,6 +38,8 @@ type World struct {
 type Options struct {
 	// TCP, if not nil, selects loopback TCP with this configuration.
 	TCP *rdmatcp.Config
+	// IWARP, if not nil, selects iWARP over loopback TCP with this configuration.
+	IWARP *iwarp.Config
 	// Wrap, if not nil, wraps the devices "client" and "server" below the trace.
 	Wrap func(name string, d verbs.Device) verbs.Device
 	// Versions are those of each Config without any. If nil, it is version 1.
@@ -57,6 +60,16 @@ func NewTCP(t testing.TB) *World {
 	return NewWith(t, Options{TCP: &rdmatcp.Config{}})
 }
 
+// NewIWARP makes a World over iWARP, with messages of several FPDUs. Either end may send first.
+func NewIWARP(t testing.TB) *World {
+	t.Helper()
+	return NewWith(t, Options{IWARP: overIWARP()})
+}
+
+func overIWARP() *iwarp.Config {
+	return &iwarp.Config{MULPDU: 2200, PeerToPeer: true, FirstDelay: -1}
+}
+
 // NewWith makes a World. Its devices are closed at the end of the test, which fails if anything of
 // theirs is still open (R285).
 func NewWith(t testing.TB, o Options) *World {
@@ -69,14 +82,22 @@ func NewWith(t testing.TB, o Options) *World {
 		}
 		return d, err
 	}
-	if o.TCP != nil {
+	switch {
+	case o.TCP != nil:
 		w.ListenAddr, w.Addr = "127.0.0.1:0", ""
 		open = func(name string) (verbs.Device, error) {
 			cfg := *o.TCP
 			cfg.Name = name
 			return rdmatcp.Open(&cfg)
 		}
-	} else {
+	case o.IWARP != nil:
+		w.ListenAddr, w.Addr = "127.0.0.1:0", ""
+		open = func(name string) (verbs.Device, error) {
+			cfg := *o.IWARP
+			cfg.Name = name
+			return iwarp.Open(&cfg)
+		}
+	default:
 		w.Net = mem.New(&mem.Config{Rand: rand.NewChaCha8([32]byte{1})})
 	}
 	around := func(_ string, d verbs.Device) verbs.Device { return d }
@@ -162,6 +183,7 @@ func (w *World) limitTime(remove func()) (stop func()) {
 func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("mem", func(t *testing.T) { test(t, New(t)) })
 	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
+	t.Run("iwarp", func(t *testing.T) { test(t, NewIWARP(t)) })
 }
 
 // EachVersion runs a test over each provider, with version 1 and with version 2.
@@ -180,6 +202,7 @@ func Each2(t *testing.T, test func(t *testing.T, w *World)) {
 	}
 	t.Run("mem, version 2", func(t *testing.T) { run(t, Options{}) })
 	t.Run("rdmatcp, version 2", func(t *testing.T) { run(t, Options{TCP: &rdmatcp.Config{}}) })
+	t.Run("iwarp, version 2", func(t *testing.T) { run(t, Options{IWARP: overIWARP()}) })
 }
 
 // EachWithHeads is Each with the first bytes of each message in the history.
@@ -194,6 +217,7 @@ func EachWithHeads(t *testing.T, test func(t *testing.T, w *World)) {
 func EachSteady(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("mem", func(t *testing.T) { Steady(t, test) })
 	t.Run("rdmatcp", func(t *testing.T) { test(t, NewTCP(t)) })
+	t.Run("iwarp", func(t *testing.T) { test(t, NewIWARP(t)) })
 }
 
 // Steady runs a test over memory in a bubble of package synctest. Mark and Since then wait until
