@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,8 @@ type deviceFlags struct {
 	Trace    string
 	Pcap     string
 	Limit    size `default:"1024m"`
+	tlsFlags
+	host string // of the address to connect to
 }
 
 // check refuses values that no connection can have. Its errors name the flags.
@@ -43,7 +46,7 @@ func (f *deviceFlags) check() error {
 	case f.Credits < 1 || f.Credits > 4096:
 		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)
 	}
-	return nil
+	return f.tlsFlags.check(f.Provider)
 }
 
 // config returns the configuration of a connection. It has NonBlocking because the handlers of
@@ -70,6 +73,7 @@ func (f *fabric) dialConfig(wait time.Duration) *rdmaio.Config {
 // fabric opens devices, and traces them as -trace and -pcap require.
 type fabric struct {
 	flags   *deviceFlags
+	secure  *tls.Config  // nil without -tls
 	log     *slog.Logger // of the devices; nil: none
 	net     *mem.Network
 	tracer  *trace.Tracer
@@ -81,7 +85,11 @@ type fabric struct {
 
 // newFabric opens the files of -trace and -pcap.
 func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
-	f := &fabric{flags: flags, net: mem.New(nil)}
+	secure, err := flags.tlsFlags.config(flags.host)
+	if err != nil {
+		return nil, err
+	}
+	f := &fabric{flags: flags, secure: secure, net: mem.New(nil)}
 	if flags.Trace == "" && flags.Pcap == "" {
 		return f, nil
 	}
@@ -116,9 +124,9 @@ func (f *fabric) open(name string) (verbs.Device, error) {
 	case "mem":
 		dev, err = f.net.Open(name, nil)
 	case "rdmatcp":
-		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log})
+		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log, TLS: f.secure})
 	case "iwarp":
-		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log})
+		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log, TLS: f.secure})
 	}
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "device", err: err}
@@ -159,6 +167,7 @@ func (f *deviceFlags) address(s, remedy string) (string, error) {
 	case port == 0:
 		err = fmt.Errorf("address %q: port 0 is not a port to connect to", s)
 	}
+	f.host = host
 	return joinAddress(host, port), err
 }
 

@@ -61,6 +61,7 @@ Examples:
   rpcrdma ping -prog 100003 -vers 4 storage.example.net:20049
   rpcrdma ping -json -c 1 localhost
   rpcrdma ping -versions 2,1 -v localhost        version 2, or 1 if the server does not have 2
+  rpcrdma ping -tls -ca ca.pem storage.example.net
 
 ping first prints the version of RPC-over-RDMA and the sizes that the two ends agreed on. An error
 names the stage that failed: name (resolving HOST), connection, or call: rpcrdma help errors.
@@ -145,6 +146,7 @@ Examples:
   rpcrdma serve localhost:0          any free port; the ready line has its number
   rpcrdma serve -trace ladder.txt localhost:20050
   rpcrdma serve -versions 1,2        each client has the version that it begins with
+  rpcrdma serve -tls -cert cert.pem -key key.pem
 
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
 It answers procedure 0 of every program and version, so that ping works with any -prog.
@@ -191,6 +193,7 @@ has "v": 1 and a "type". Later versions may add fields, and keep those listed he
                    reads read_chunks remote_invalidate. segment_max_bytes and max_segments are 0 in
                    version 1, which has no such limits; reads is the number of RDMA Reads at a time,
                    0 if there is no limit, or less than 0 if there are none
+  all    start     with -tls also tls_version tls_cipher_suite tls_server
   serve  ready     address provider
   all    error     stage message help code; code is the exit code: rpcrdma help exit-codes
 `
@@ -212,6 +215,16 @@ Flags of ping, nfsping, perf and serve:
   -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark, which needs
                    tools/wireshark/rpcrdma2.lua for version 2
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
+  -tls             use TLS, 1.3 or later, with rdmatcp and iwarp
+  -cert FILE       certificate of this side in PEM, with those of its authorities; required for
+                   serve. perf without HOST makes one
+  -key FILE        its private key in PEM; default: in the file of -cert
+  -ca FILE         authorities in PEM. The peer must have a certificate of one of them, also a
+                   client of serve. The default is those of the system for servers, and none for
+                   clients, which then need no certificate
+  -tls-name NAME   name that the server's certificate must have; default HOST
+  -insecure        accept any certificate of the server: the connection is encrypted, but anyone can
+                   be at its other end
 `
 
 const helpExit = `

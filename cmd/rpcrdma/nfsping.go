@@ -128,6 +128,7 @@ func (p *nfspinger) start(conn *rdmaio.Conn, s *setup, took time.Duration) {
 			"initiator_depth": s.info.InitiatorDepth, "responder_resources": s.info.ResponderResources,
 		}
 		termsJSON(fields, &t)
+		tlsJSON(fields, conn)
 		printJSON(p.env, "start", fields)
 		return
 	}
@@ -136,6 +137,7 @@ func (p *nfspinger) start(conn *rdmaio.Conn, s *setup, took time.Duration) {
 	}
 	out := p.env.stdout
 	fmt.Fprintf(out, "NFSPING %s (%s) over %s, connected in %v: procedure 0 of program %d\n", p.Host, p.addr, p.Provider, rounded(took), p.Program)
+	printTLS(p.env, conn)
 	fmt.Fprintf(out, "private data sent:     %s\n", privateData(s.sent))
 	fmt.Fprintf(out, "private data received: %s\n", privateData(s.info.PrivateData))
 	fmt.Fprintf(out, "RPC-over-RDMA version %d, inline thresholds: %d bytes to the server, %d bytes from it; remote invalidation: %s\n",

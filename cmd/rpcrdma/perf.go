@@ -57,12 +57,17 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		return &failure{code: exitUsage, stage: "perf", err: err}
 	}
 	c.Credits = max(c.Credits, c.Depth)
+	m := &measurement{perfCmd: c, env: env, halt: make(chan struct{})}
+	if c.Host != "" {
+		if m.addr, err = c.address(c.Host, "leave out the address, or use -provider rdmatcp"); err != nil {
+			return &failure{code: exitUsage, stage: "perf", err: err}
+		}
+	}
 	f, err := newFabric(&c.deviceFlags, env)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	m := &measurement{perfCmd: c, env: env, halt: make(chan struct{})}
 	if c.Host == "" {
 		s, err := c.local(ctx, f)
 		if err != nil {
@@ -70,8 +75,6 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
 		m.addr = s.Addr()
-	} else if m.addr, err = c.address(c.Host, "leave out the address, or use -provider rdmatcp"); err != nil {
-		return &failure{code: exitUsage, stage: "perf", err: err}
 	}
 	dev, err := f.open("client")
 	if err != nil {
@@ -93,6 +96,11 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 
 // local starts a server in this process.
 func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) {
+	if c.TLS && c.Cert == "" {
+		if err := temporary(f.secure); err != nil {
+			return nil, &failure{code: exitFailed, stage: "certificate", err: err}
+		}
+	}
 	dev, err := f.open("server")
 	if err != nil {
 		return nil, err

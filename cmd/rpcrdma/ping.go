@@ -87,11 +87,13 @@ func (p *pinger) connect(ctx context.Context, f *fabric) (*rdmaio.Conn, error) {
 			"address": ip, "provider": p.Provider, "program": p.Program, "version": p.Version, "connect_ns": took,
 		}
 		termsJSON(fields, &t)
+		tlsJSON(fields, conn)
 		p.json("start", fields)
 	} else if !p.Quiet {
 		fmt.Fprintf(p.env.stdout, "PING %s (%s) over %s, connected in %v: procedure 0 of program %d version %d\n",
 			p.Host, ip, p.Provider, took.Round(time.Microsecond), p.Program, p.Version)
 		fmt.Fprintf(p.env.stdout, "RPC-over-RDMA version %d, inline thresholds: %d bytes to the server, %d bytes from it\n", t.Version, t.InlineSend, t.InlineRecv)
+		printTLS(p.env, conn)
 		if p.Verbose {
 			fmt.Fprintf(p.env.stdout, "terms: %s\n", terms(&t))
 		}

@@ -33,10 +33,12 @@ func newReport(m *measurement) *results {
 			"address": m.addr, "provider": m.Provider, "size_bytes": int(m.Size), "depth": m.Depth, "connections": m.Parallel, "direction": kind,
 		}
 		termsJSON(fields, &t)
+		tlsJSON(fields, m.conns[0])
 		printJSON(m.env, "start", fields)
 	} else if !m.Quiet {
 		fmt.Fprintf(m.env.stdout, "%d bytes %s %s over %s, RPC-over-RDMA version %d: %d at a time on %s\n",
 			m.Size, kind, m.addr, m.Provider, t.Version, m.Depth, count(m.Parallel, "connection", "connections"))
+		printTLS(m.env, m.conns[0])
 	}
 	return &results{m: m}
 }

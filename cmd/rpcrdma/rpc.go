@@ -32,6 +32,8 @@ func explain(stage, addr string, err error) *failure {
 		f.code, f.err = exitFailed, errors.New("interrupted")
 	case errors.Is(err, verbs.ErrConnectionRefused):
 		f.help = "start the server, or check the port: RPC over RDMA does not use the port of TCP; for NFS it is " + defaultPort
+	case errors.Is(err, verbs.ErrTLS):
+		f.help = "-tls, -cert, -key, -ca and -tls-name that suit the server (rpcrdma help ping); its log has what it found"
 	case errors.As(err, &rejected):
 		f.code, f.help = exitPeer, "read the server's log: it lacks resources for the connection, or refuses this client"
 	case errors.Is(err, rdmaio.ErrNoVersion):

@@ -30,6 +30,9 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err := c.deviceFlags.check(); err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
+	if c.TLS && c.Cert == "" {
+		return &failure{code: exitUsage, stage: "serve", err: errors.New("a server with -tls needs a certificate: -cert, and -key"), help: "docs/tls.md shows how to make one"}
+	}
 	addr, err := listenAddress(c.Addr)
 	if err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}

@@ -69,9 +69,9 @@ func newSideNotifying(t testing.TB, dev *rdmatcp.Device, notify func()) *side {
 }
 
 // newPair connects two devices.
-func newPair(t testing.TB) (c, s *side) {
+func newPair(t testing.TB, cfg *rdmatcp.Config) (c, s *side) {
 	t.Helper()
-	client, server := open(t, nil), open(t, nil)
+	client, server := open(t, cfg), open(t, cfg)
 	t.Cleanup(func() {
 		for _, d := range []*rdmatcp.Device{client, server} {
 			if err := d.Close(); err != nil {
@@ -154,8 +154,10 @@ func (s *side) recv(t testing.TB, n, count int) {
 
 // BenchmarkPingPong128 measures a 128-byte Send in each direction. Both sides wait for
 // notifications.
-func BenchmarkPingPong128(b *testing.B) {
-	c, s := newPair(b)
+func BenchmarkPingPong128(b *testing.B) { pingPong(b, nil) }
+
+func pingPong(b *testing.B, cfg *rdmatcp.Config) {
+	c, s := newPair(b, cfg)
 	wr := func(x *side) []verbs.SendWR {
 		return []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: x.sge(128)}}
 	}
@@ -221,7 +223,7 @@ func BenchmarkTCPPingPong128(b *testing.B) {
 
 // BenchmarkSend128x32 measures Sends with 32 outstanding.
 func BenchmarkSend128x32(b *testing.B) {
-	c, s := newPair(b)
+	c, s := newPair(b, nil)
 	wr := []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: c.sge(128)}}
 	recvS := []verbs.RecvWR{{SGL: s.sge(128)}}
 	s.recv(b, 128, 200)
@@ -248,8 +250,8 @@ func BenchmarkSend128x32(b *testing.B) {
 }
 
 // bulk keeps depth Writes or Reads of size bytes outstanding.
-func bulk(b *testing.B, op verbs.Opcode, size, depth int) {
-	c, s := newPair(b)
+func bulk(b *testing.B, cfg *rdmatcp.Config, op verbs.Opcode, size, depth int) {
+	c, s := newPair(b, cfg)
 	wr := []verbs.SendWR{{Opcode: op, Flags: verbs.SendSignaled, SGL: c.sge(size), RKey: s.mr.RKey(), RemoteAddr: s.mr.RemoteAddr()}}
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
@@ -267,10 +269,10 @@ func bulk(b *testing.B, op verbs.Opcode, size, depth int) {
 	c.wait(b, 1)
 }
 
-func BenchmarkWrite64Kx16(b *testing.B) { bulk(b, verbs.RDMAWrite, 64<<10, 16) }
-func BenchmarkWrite1Mx8(b *testing.B)   { bulk(b, verbs.RDMAWrite, 1<<20, 8) }
-func BenchmarkRead64Kx16(b *testing.B)  { bulk(b, verbs.RDMARead, 64<<10, 16) }
-func BenchmarkWrite4Kx32(b *testing.B)  { bulk(b, verbs.RDMAWrite, 4<<10, 32) }
+func BenchmarkWrite64Kx16(b *testing.B) { bulk(b, nil, verbs.RDMAWrite, 64<<10, 16) }
+func BenchmarkWrite1Mx8(b *testing.B)   { bulk(b, nil, verbs.RDMAWrite, 1<<20, 8) }
+func BenchmarkRead64Kx16(b *testing.B)  { bulk(b, nil, verbs.RDMARead, 64<<10, 16) }
+func BenchmarkWrite4Kx32(b *testing.B)  { bulk(b, nil, verbs.RDMAWrite, 4<<10, 32) }
 
 // BenchmarkTCPStream64K measures plain TCP, without segments and CRC, for comparison.
 func BenchmarkTCPStream64K(b *testing.B) {

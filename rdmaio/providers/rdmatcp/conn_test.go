@@ -269,7 +269,7 @@ func TestReportNamesRead(t *testing.T) {
 
 // Removing a device ends its connections at both ends.
 func TestRemove(t *testing.T) {
-	c, s := newPair(t)
+	c, s := newPair(t, nil)
 	ln, err := s.dev.Listen(context.Background(), local)
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func TestAllocations(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	c, s := newPair(t)
+	c, s := newPair(t, nil)
 	recv := []verbs.RecvWR{{SGL: s.sge(128)}}
 	for name, wr := range map[string]verbs.SendWR{
 		"send 128":  {Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: c.sge(128)},

@@ -20,7 +20,7 @@ func TestGoodbyeUnderLoad(t *testing.T) {
 	for _, size := range []int{100, 200 << 10} {
 		told := 0
 		for range rounds {
-			c, s := newPair(t)
+			c, s := newPair(t, nil)
 			var stopped atomic.Bool
 			flood := func(own, peer *side) {
 				wr := []verbs.SendWR{{Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, SGL: own.sge(size), RKey: peer.mr.RKey(), RemoteAddr: 300 << 10}}

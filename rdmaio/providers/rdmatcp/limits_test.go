@@ -434,7 +434,7 @@ func TestMaxConnections(t *testing.T) {
 // Both ends Write and Read at once, more than their windows, with short messages in between. Each
 // byte is used once.
 func TestBothFull(t *testing.T) {
-	c, s := newPair(t)
+	c, s := newPair(t, nil)
 	limit := time.AfterFunc(30*time.Second, func() { panic("deadlock") })
 	defer limit.Stop()
 	const (

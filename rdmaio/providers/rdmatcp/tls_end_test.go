@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,30 +15,43 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// relay passes a connection on to a server, and returns both halves of it.
-func relay(t testing.TB, server string) (addr string, halves <-chan [2]*net.TCPConn) {
+// relay passes a connection on to a server. cut ends both TCP connections, and passes on nothing of
+// what the two ends then send.
+func relay(t testing.TB, server string) (addr string, cut func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", local)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ln.Close() })
-	made := make(chan [2]*net.TCPConn, 1)
+	var halves [2]net.Conn
+	var copying sync.WaitGroup
+	made := make(chan struct{})
 	go func() {
-		a, err := ln.Accept()
-		if err != nil {
+		defer close(made)
+		if halves[0], err = ln.Accept(); err != nil {
 			return
 		}
-		b, err := net.Dial("tcp", server)
-		if err != nil {
-			a.Close()
+		if halves[1], err = net.Dial("tcp", server); err != nil {
+			halves[0].Close()
 			return
 		}
-		go io.Copy(a, b)
-		go io.Copy(b, a)
-		made <- [2]*net.TCPConn{a.(*net.TCPConn), b.(*net.TCPConn)}
+		copying.Go(func() { io.Copy(halves[0], halves[1]) })
+		copying.Go(func() { io.Copy(halves[1], halves[0]) })
 	}()
-	return ln.Addr().String(), made
+	return ln.Addr().String(), func() {
+		<-made
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, half := range halves {
+			half.SetReadDeadline(time.Unix(1, 0))
+		}
+		copying.Wait()
+		for _, half := range halves {
+			half.(*net.TCPConn).CloseWrite()
+		}
+	}
 }
 
 // An attacker on the path that closes the TCP connection between two records cannot make that look
@@ -60,13 +74,11 @@ func TestTLSTruncation(t *testing.T) {
 			}
 			exchangeDialed(connectTo(t, client, server, ln, ln.Addr()))
 
-			addr, halves := relay(t, ln.Addr())
+			addr, cut := relay(t, ln.Addr())
 			d := connectTo(t, client, server, ln, addr).must(t)
 			// A raw server sends nothing before it knows the client.
 			d.client.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}})
-			for _, half := range <-halves {
-				half.CloseWrite()
-			}
+			cut()
 			for _, v := range []*victim{d.client, d.server} {
 				v.fails(verbs.ErrConnectionBroken, io.ErrUnexpectedEOF)
 			}

@@ -217,7 +217,15 @@ func (c *Conn) copyAhead(dst []byte) int {
 // send writes a batch and waits for the peer to take it. When it is interrupted, it
 // copies what remains and calls release, which unpins the regions.
 func (c *Conn) send(b *batch, release func()) error {
-	if c.tcp == nil && len(b.pay) > 0 {
+	secured, _ := c.conn.(*tlsConn)
+	switch {
+	case secured != nil:
+		if err := secured.encrypt(b); err != nil {
+			c.truncated = true
+			return err
+		}
+		release()
+	case c.tcp == nil && len(b.pay) > 0:
 		b.copyRest()
 		release()
 	}
@@ -237,7 +245,9 @@ func (c *Conn) send(b *batch, release func()) error {
 			continue
 		}
 		var err error
-		if c.tcp != nil {
+		if secured != nil {
+			err = secured.flush()
+		} else if c.tcp != nil {
 			_, err = b.bufs.WriteTo(c.tcp)
 		} else {
 			err = b.writeEach(c.conn)

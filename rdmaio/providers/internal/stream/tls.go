@@ -57,6 +57,7 @@ func completeTLS(c *tls.Config, protocol string) (*tls.Config, error) {
 		c.NextProtos = []string{protocol}
 	}
 	c.Renegotiation = tls.RenegotiateNever
+	c.DynamicRecordSizingDisabled = true // the peer needs whole messages
 	return c, nil
 }
 

@@ -76,6 +76,7 @@ func (c *tlsConn) SetWriteDeadline(t time.Time) error { return c.sock.SetWriteDe
 // tlsSocket is the connection below TLS. One goroutine at a time reads from it.
 type tlsSocket struct {
 	net.Conn
+	held
 	settled  bool   // the handshake is complete
 	ahead    []byte // read, and not yet returned by Read
 	whole    int    // bytes of ahead that Read may return during the handshake

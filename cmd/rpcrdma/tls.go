@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// tlsFlags are the flags of TLS, which the commands with a device share.
+type tlsFlags struct {
+	TLS      bool   `name:"tls"`
+	Cert     string `name:"cert"`
+	Key      string `name:"key"`
+	CA       string `name:"ca"`
+	TLSName  string `name:"tls-name"`
+	Insecure bool   `name:"insecure"`
+}
+
+// check refuses flags that have no effect, or contradict each other.
+func (t *tlsFlags) check(provider string) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"-cert", t.Cert != ""}, {"-key", t.Key != ""}, {"-ca", t.CA != ""}, {"-tls-name", t.TLSName != ""}, {"-insecure", t.Insecure}} {
+		if f.set && !t.TLS {
+			return fmt.Errorf("%s has no effect without -tls", f.name)
+		}
+	}
+	switch {
+	case t.TLS && provider == "mem":
+		return errors.New("the provider mem has no TLS: its connections stay in this process")
+	case t.Key != "" && t.Cert == "":
+		return errors.New("-key needs -cert, the certificate of the key")
+	}
+	return nil
+}
+
+// config returns the configuration of a device for both roles, or nil without -tls. host is the
+// name of the server.
+func (t *tlsFlags) config(host string) (*tls.Config, error) {
+	if !t.TLS {
+		return nil, nil
+	}
+	c := &tls.Config{ServerName: cmp.Or(t.TLSName, host), InsecureSkipVerify: t.Insecure}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
+		if err != nil {
+			return nil, &failure{code: exitFailed, stage: "certificate", err: err, help: "-cert and -key are PEM files; without -key, -cert has both"}
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if t.CA != "" {
+		b, err := os.ReadFile(t.CA)
+		pool := x509.NewCertPool()
+		if err == nil && !pool.AppendCertsFromPEM(b) {
+			err = fmt.Errorf("%s has no certificate in PEM", t.CA)
+		}
+		if err != nil {
+			return nil, &failure{code: exitFailed, stage: "authorities", err: err, help: "-ca is a PEM file with the certificates of authorities"}
+		}
+		c.RootCAs, c.ClientCAs, c.ClientAuth = pool, pool, tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// temporary adds a certificate for 127.0.0.1 that only this configuration trusts.
+func temporary(c *tls.Config) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "rpcrdma perf"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	c.Certificates = []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}
+	c.RootCAs = x509.NewCertPool()
+	c.RootCAs.AddCert(leaf)
+	c.ServerName = "127.0.0.1"
+	return nil
+}
+
+// describeTLS returns the version and cipher suite of a connection and the name of the server, and
+// false without TLS.
+func describeTLS(conn *rdmaio.Conn) (version, suite, server string, ok bool) {
+	s, ok := conn.TLS()
+	if !ok {
+		return "", "", "", false
+	}
+	if len(s.PeerCertificates) > 0 {
+		if c, err := x509.ParseCertificate(s.PeerCertificates[0]); err == nil {
+			server = cmp.Or(c.Subject.String(), fmt.Sprintf("%q", c.DNSNames))
+		}
+	}
+	if !s.Verified {
+		server += ", not verified"
+	}
+	return s.Version, s.CipherSuite, server, true
+}
+
+// printTLS prints a line about TLS, if the connection has it.
+func printTLS(env environment, conn *rdmaio.Conn) {
+	if version, suite, server, ok := describeTLS(conn); ok {
+		fmt.Fprintf(env.stdout, "%s, %s, certificate of %s\n", version, suite, server)
+	}
+}
+
+// tlsJSON adds the fields of TLS to a start object, if the connection has TLS.
+func tlsJSON(fields map[string]any, conn *rdmaio.Conn) {
+	if version, suite, server, ok := describeTLS(conn); ok {
+		fields["tls_version"], fields["tls_cipher_suite"], fields["tls_server"] = version, suite, server
+	}
+}

@@ -1,0 +1,99 @@
+package rdmaio_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+)
+
+// A handler has the certificate of the client whose Call it serves. A Client that connects again
+// resumes the TLS session, and the handler still has the certificate.
+func TestTLSHandler(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	open := func(name string) *rdmatcp.Device {
+		config := a.Config()
+		config.Certificates = []tls.Certificate{a.Issue(func(c *x509.Certificate) { c.Subject.CommonName = name })}
+		return opened(t, func() (*rdmatcp.Device, error) { return rdmatcp.Open(&rdmatcp.Config{TLS: config}) })
+	}
+	type seen struct {
+		name    string
+		resumed bool
+		conn    *rdmaio.Conn
+	}
+	calls := make(chan seen, 1)
+	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		s := seen{conn: r.Conn()}
+		if state, ok := r.Conn().TLS(); ok && state.Verified {
+			peer, err := x509.ParseCertificate(state.PeerCertificates[0])
+			if err != nil {
+				t.Error(err)
+			} else {
+				s.name, s.resumed = peer.Subject.CommonName, state.Resumed
+			}
+		}
+		r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
+		calls <- s
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	server, err := rdmaio.Listen(ctx, open("server"), "127.0.0.1:0", handler, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	client, err := rdmaio.NewClient(open("host7"), server.Addr(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for i := range 3 {
+		if _, err := client.Call(ctx, nullCall(client.XID(), 40)); err != nil {
+			t.Fatal(err)
+		}
+		s := <-calls
+		if s.name != "host7" || s.resumed != (i > 0) {
+			t.Errorf("call %d: client %q, resumed %v", i, s.name, s.resumed)
+		}
+		if err := s.conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := client.Stats().Connects; got != 3 {
+		t.Errorf("%d connections, want 3", got)
+	}
+}
+
+// Where the two ends do not agree on TLS, a Call of a Client fails at once with the reason: another
+// attempt would have the same.
+func TestTLSFailsFast(t *testing.T) {
+	open := func() *rdmatcp.Device {
+		config := tlstest.NewAuthority(t).Config() // each has an authority of its own
+		return opened(t, func() (*rdmatcp.Device, error) { return rdmatcp.Open(&rdmatcp.Config{TLS: config}) })
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	server, err := rdmaio.Listen(ctx, open(), "127.0.0.1:0", rdmaio.HandlerFunc(func(*rdmaio.Request) {}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	client, err := rdmaio.NewClient(open(), server.Addr(), &rdmaio.ClientConfig{DialFailures: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	_, err = client.Call(ctx, nullCall(client.XID(), 40))
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) || !strings.Contains(err.Error(), "Config.TLS.RootCAs") || ctx.Err() != nil {
+		t.Errorf("%v, want the reason at once", err)
+	}
+}
