@@ -150,6 +150,8 @@ func status(c rdmap.Cause, t *rdmap.Terminate) verbs.Status {
 	switch {
 	case c == causeSlow:
 		return verbs.StatusRetryExceeded
+	case c == ddpCause(ddp.NoBuffer) && t.HasDDP && t.DDP.QN == rdmap.QueueRead: // more Reads than its depth
+		return verbs.StatusRemoteInvalidRequest
 	case c == ddpCause(ddp.NoBuffer):
 		return verbs.StatusRNRRetryExceeded
 	case c.Layer == rdmap.LayerRDMAP && c.Type == rdmap.TypeProtection,

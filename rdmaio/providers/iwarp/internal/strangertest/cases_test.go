@@ -100,6 +100,7 @@ func (a *arena) checkCase(p *stranger.Endpoint, c *stranger.Case) {
 	case len(c.Codes) > 0 && !slices.Contains(c.Codes, e.Terminate.Code):
 		a.t.Errorf("Terminate %v, want one of %v (%s)", e.Terminate.Code, c.Codes, c.Cite)
 	default:
+		a.t.Logf("Terminate %v", e.Terminate.Code)
 		checkHeaders(a.t, &e.Terminate, c.Kind)
 	}
 	if err := a.ended(); !errors.Is(err, verbs.ErrConnectionBroken) && !c.Silent {

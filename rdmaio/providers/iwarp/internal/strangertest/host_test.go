@@ -25,9 +25,10 @@ const (
 	everything = verbs.AccessLocalWrite | verbs.AccessRemoteRead | verbs.AccessRemoteWrite | verbs.AccessRemoteInvalidate
 )
 
-// config returns a Config with which a Send that finds no Receive fails at once.
+// config returns a Config with which a Send that finds no Receive fails at once, and the provider
+// sends nothing of its own accord or late.
 func config() *iwarp.Config {
-	return &iwarp.Config{ReceiveTimeout: -1}
+	return &iwarp.Config{ReceiveTimeout: -1, Without: iwarp.WakeUp, FirstDelay: -1}
 }
 
 // open opens a device, which is closed after all its objects.

@@ -138,3 +138,31 @@ func TestSolicited(t *testing.T) {
 		}
 	}
 }
+
+// With its workarounds the provider sends only operations of no bytes besides those that are
+// posted, and breaks no rule for senders.
+func TestWorkarounds(t *testing.T) {
+	for _, initiator := range []bool{false, true} {
+		h := newHost(t, open(t, nil))
+		mr := h.region("text", []byte("hello"), verbs.AccessLocalWrite)
+		p := h.connect(initiator, stranger.Config{Startup: enhanced(true), Buffers: []int{10}}, nil)
+		if !initiator {
+			p.Write(0, 0, nil)
+		}
+		h.must(h.send(verbs.SendWR{Opcode: verbs.Send, SGL: []verbs.SGE{{MR: mr, Length: 5}}}))
+		if e := p.Next(); string(e.Payload) != "hello" {
+			t.Fatalf("%v", e)
+		}
+		e, ok := p.Poll(200 * time.Millisecond) // silence
+		if ok {
+			t.Errorf("initiator %t: %v", initiator, e)
+		}
+		for _, s := range p.Received() {
+			if s.Opcode != stranger.Send && (s.Opcode != stranger.Write || len(s.Payload) > 0) {
+				t.Errorf("initiator %t: opcode %d, %d bytes", initiator, s.Opcode, len(s.Payload))
+			}
+		}
+		t.Logf("initiator %t: %d segments", initiator, len(p.Received()))
+		noComplaints(t, p)
+	}
+}

@@ -84,7 +84,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// A peer-to-peer initiator that sends no RTR indication does not keep the responder for ever, and
+// A peer-to-peer initiator that sends no RTR indication does not keep the responder waiting, and
 // one that sends another message first is refused (RFC 6581 §9.2).
 func TestMissingRTR(t *testing.T) {
 	for name, put := range map[string]func(p *stranger.Endpoint, mr verbs.MemoryRegion){

@@ -143,3 +143,51 @@ func TestBrokenOff(t *testing.T) {
 		}
 	}
 }
+
+// The reasons that the documents allow for one error of a Read give it the same status, whichever
+// the peer names (see docs/pitfalls.md).
+func TestReadStatus(t *testing.T) {
+	for _, tt := range []struct {
+		reason stranger.Code
+		status verbs.Status
+	}{
+		{stranger.RDMAPInvalidSTag, verbs.StatusRemoteAccess},
+		{stranger.RDMAPBounds, verbs.StatusRemoteAccess},
+		{stranger.RDMAPAccess, verbs.StatusRemoteAccess},
+		{stranger.RDMAPForeignSTag, verbs.StatusRemoteAccess},
+		{stranger.RDMAPWrap, verbs.StatusRemoteAccess},
+		{stranger.DDPNoBuffer, verbs.StatusRemoteInvalidRequest}, // more Reads than the depth
+		{stranger.RDMAPStream, verbs.StatusRemoteInvalidRequest},
+		{stranger.Code{Layer: 0, Type: 0}, verbs.StatusRemoteOperation},
+		{stranger.Code{Layer: 0, Type: 2, Code: 8}, verbs.StatusRemoteOperation},
+	} {
+		for _, headers := range []bool{true, false} {
+			h := newHost(t, open(t, config()))
+			mr := h.region("sink", make([]byte, 8), verbs.AccessLocalWrite)
+			p := h.connect(true, stranger.Config{Startup: enhanced(true), HoldReads: true, Regions: map[uint32]stranger.Region{5: {Bytes: make([]byte, 8), ReadOK: true}}}, nil)
+			h.must(h.send(verbs.SendWR{Opcode: verbs.RDMARead, RKey: 5, SGL: []verbs.SGE{{MR: mr, Length: 8}}}))
+			await(t, func() bool { return p.Waiting() == 1 })
+			all := p.Received()
+			s := all[len(all)-1]
+			e := stranger.Terminate{Code: tt.reason}
+			if headers && tt.reason.Type != 0 {
+				e.M, e.D, e.Length, e.DDP = true, true, uint16(len(s.Bytes())), s.Header()
+				if tt.reason.Type == 1 && tt.reason.Layer == 0 {
+					e.R, e.RDMA = true, s.Payload
+				}
+			}
+			p.Terminate(e)
+			err := h.ended()
+			wc := h.next()
+			if !headers {
+				if wc.Status == verbs.StatusSuccess || !errors.Is(err, verbs.ErrConnectionBroken) {
+					t.Errorf("%v without headers: status %v, reason %v", tt.reason, wc.Status, err)
+				}
+				continue
+			}
+			if !errors.Is(err, verbs.StatusError{Status: tt.status}) || e.D && wc.Status != tt.status {
+				t.Errorf("%v: status %v, reason %v, want %v", tt.reason, wc.Status, err, tt.status)
+			}
+		}
+	}
+}
