@@ -31,6 +31,7 @@ type deviceFlags struct {
 	Versions versions `default:"1"`
 	Inline   size     `default:"4096"`
 	Credits  int      `default:"32"`
+	CRC      string   `name:"crc" default:"on" enum:"on,off"`
 	Trace    string
 	Pcap     string
 	Limit    size `default:"1024m"`
@@ -45,6 +46,8 @@ func (f *deviceFlags) check() error {
 		return fmt.Errorf("-inline is %v, must be between 1024 and 256k (RFC 8797 §4.2)", f.Inline)
 	case f.Credits < 1 || f.Credits > 4096:
 		return fmt.Errorf("-credits is %d, must be between 1 and 4096", f.Credits)
+	case f.CRC == "off" && f.Provider != "iwarp":
+		return fmt.Errorf("-crc off: the provider %s has no such choice, only iwarp has", f.Provider)
 	}
 	return f.tlsFlags.check(f.Provider)
 }
@@ -126,7 +129,7 @@ func (f *fabric) open(name string) (verbs.Device, error) {
 	case "rdmatcp":
 		dev, err = rdmatcp.Open(&rdmatcp.Config{Name: name, Logger: f.log, TLS: f.secure})
 	case "iwarp":
-		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log, TLS: f.secure})
+		dev, err = iwarp.Open(&iwarp.Config{Name: name, Logger: f.log, TLS: f.secure, NoCRC: f.flags.CRC == "off"})
 	}
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "device", err: err}

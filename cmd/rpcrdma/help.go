@@ -209,6 +209,7 @@ Flags of ping, nfsping, perf and serve:
   -inline BYTES    inline threshold in each direction, header included; default 4096. With version 2
                    in -versions it is at least 4096
   -credits N       credits: concurrent calls per connection; default 32, with perf at least -depth
+  -crc on|off      whether iwarp asks for CRCs; default on. There are none if neither side asks
   -trace FILE      write a line for each step, with decoded headers, and the negotiated terms; - is
                    standard error. Steps are numbered; posted Receives and notifications are
                    counted, but not written

@@ -145,6 +145,8 @@ func TestNFSPingFails(t *testing.T) {
 		{"versions twice", "-vers 3,3", "localhost", exitUsage, "each number once"},
 		{"wait", "-W 0s", "localhost", exitUsage, "-W must be positive"},
 		{"credits", "-credits 0", "localhost", exitUsage, "-credits is 0"},
+		{"crc", "-crc off", "localhost", exitUsage, "the provider rdmatcp has no such choice"},
+		{"crc maybe", "-crc maybe", "localhost", exitUsage, "crc"},
 		{"mem", "-provider mem", "localhost", exitUsage, "within this process only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,6 +192,17 @@ func TestPrivateData(t *testing.T) {
 	} {
 		if got := privateData(tt.b); got != tt.want {
 			t.Errorf("found %q, expected %q", got, tt.want)
+		}
+	}
+}
+
+// Over iWARP, the default of nfsping, the pings of both choices of -crc are answered.
+func TestNFSPingIWARP(t *testing.T) {
+	addr := serving(t, "-provider", "iwarp", "-crc", "off")
+	for _, crc := range []string{"on", "off"} {
+		code, stdout, stderr := try(context.Background(), "nfsping", "-crc", crc, "-c", "1", addr)
+		if code != exitDone || !strings.Contains(stdout, "over iwarp") || !strings.Contains(stdout, "version 4: 1 call, 1 reply") {
+			t.Errorf("-crc %s: exit %d\n%s%s", crc, code, stdout, stderr)
 		}
 	}
 }
