@@ -150,7 +150,7 @@ func status(c rdmap.Cause, t *rdmap.Terminate) verbs.Status {
 	switch {
 	case c == causeSlow:
 		return verbs.StatusRetryExceeded
-	case c == ddpCause(ddp.NoBuffer) && t.HasDDP && t.DDP.QN == rdmap.QueueRead: // more Reads than its depth
+	case c == ddpCause(ddp.NoBuffer) && t.HasDDP && t.DDP.QN == rdmap.QueueRead: // too many Reads
 		return verbs.StatusRemoteInvalidRequest
 	case c == ddpCause(ddp.NoBuffer):
 		return verbs.StatusRNRRetryExceeded
