@@ -30,6 +30,7 @@ var debian = map[string]string{
 	"grep":                "grep",
 	"ip":                  "iproute2",
 	"make":                "make",
+	"openssl":             "openssl",
 	"patch":               "patch",
 	"qemu-aarch64-static": "qemu-user-static",
 	"rpcbind":             "rpcbind",

@@ -21,13 +21,17 @@ var heldBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // encrypt makes the records of a batch. flush must follow.
 func (c *tlsConn) encrypt(b *batch) error {
-	h := &c.sock.held
-	h.mu.Lock()
-	h.on, h.done, h.buf = true, 0, heldBuffers.Get().(*[]byte)
-	*h.buf = (*h.buf)[:0]
-	h.mu.Unlock()
+	c.sock.hold()
 	b.staged, b.direct = b.staged+b.direct, 0
 	return b.writeEach(c.tls)
+}
+
+// hold makes Write hold records until flush has written them.
+func (h *held) hold() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.on, h.done, h.buf = true, 0, heldBuffers.Get().(*[]byte)
+	*h.buf = (*h.buf)[:0]
 }
 
 // Write implements net.Conn, for crypto/tls. The reader may call it too, to answer a KeyUpdate: its
