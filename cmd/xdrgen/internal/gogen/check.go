@@ -71,7 +71,7 @@ func (r *reader) checkLoop(s *plan.Step, v value) {
 	i := &counter{name: r.fn.name("i")}
 	if s.Elem.Unchecked && s.Elem.InRun {
 		// Short input is refused at the element that it ends in, as a decoder does.
-		size := s.Elem.Fixed()
+		size := s.Elem.Min()
 		left := r.fn.name("left")
 		short := r.block(func(q *reader) {
 			q.stmt(jen.Id(r.off).Op("+=").Id(left).Op("*").Lit(size))
@@ -97,7 +97,7 @@ func (r *reader) checkLoop(s *plan.Step, v value) {
 func (r *reader) checkElements(s *plan.Step, n string, v value) {
 	count := jen.Int().Call(jen.Id(n))
 	if s.Elem.Unchecked {
-		if size := s.Elem.Fixed(); size > 0 {
+		if size := s.Elem.Min(); size > 0 {
 			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
 		}
 		return

@@ -111,7 +111,7 @@ func (r *reader) getList(s *plan.Step, v value) {
 	r.stmt(jen.List(jen.Id(seq), jen.Id(i)).Op(":=").List(v.x().Index(jen.Op(":").Cap(v.x())), jen.Lit(0)))
 	grow := r.sub()
 	if s.Elem.Size.Fixed() {
-		grow.fallible(jen.Id(seq), jen.Qual(codecPath, "ExtendFixed").Call(jen.Id("d"), v.addr(), size, jen.Id(r.buf), jen.Id(r.off), jen.Lit(s.Elem.Fixed()+4)), v)
+		grow.fallible(jen.Id(seq), jen.Qual(codecPath, "ExtendFixed").Call(jen.Id("d"), v.addr(), size, jen.Id(r.buf), jen.Id(r.off), jen.Lit(s.Elem.Min()+4)), v)
 	} else {
 		grow.fallible(jen.Id(seq), jen.Qual(codecPath, "Extend").Call(jen.Id("d"), v.addr(), size, jen.Id(r.off)), v)
 	}

@@ -15,7 +15,7 @@ import (
 func (p *passer) pass(s *plan.Step) {
 	switch {
 	case s.Unchecked && s.Size.Min <= largeRun:
-		p.add(s.Fixed())
+		p.add(s.Min())
 		return
 	case s.PassCall:
 		p.call(s.Of.Methods())
@@ -95,7 +95,7 @@ func (p *passer) count(s *plan.Step) string {
 	if s.Bounded && s.Max < math.MaxUint32 {
 		p.stmt(p.unless(jen.Id(n).Op(">").Add(literal(s.Max))))
 	}
-	if least := s.Elem.Fixed(); least > 0 {
+	if least := s.Elem.Min(); least > 0 {
 		p.stmt(p.unless(wide().Op("*").Lit(least).Op(">").Uint64().Call(jen.Len(jen.Id("b")).Op("-").Id("off"))))
 	} else {
 		p.stmt(p.unless(wide().Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(jen.New(jen.Qual(xdrPath, "Checker"))))))
@@ -107,7 +107,7 @@ func (p *passer) count(s *plan.Step) string {
 func (p *passer) elements(s *plan.Step, n string) {
 	count := jen.Int().Call(jen.Id(n))
 	if s.Elem.Unchecked {
-		if size := s.Elem.Fixed(); size > 0 {
+		if size := s.Elem.Min(); size > 0 {
 			p.stmt(jen.Id("off").Op("+=").Add(count).Op("*").Lit(size))
 		}
 		return

@@ -144,7 +144,7 @@ func (r *reader) scalar(s *plan.Step, v value) {
 
 // number adds a number or open enumerator to the run, converted to the type named.
 func (r *reader) number(s *plan.Step, v value, named expr) {
-	size := s.Fixed()
+	size := s.Min()
 	if v.x == nil {
 		r.add(size, v)
 		return

@@ -101,7 +101,7 @@ func (r *reader) array(s *plan.Step, v value, elements func(q *reader, n string)
 		jen.If(jen.Qual(codecPath, "Reinserts").Call(r.decoder())).Block(
 			jen.Var().Id(data).Index().Byte(),
 			jen.Var().Id("fault").Add(errPtr()),
-			r.takeSite("TakeArray", s, v, data, ok, jen.Id(n), jen.Lit(s.Elem.Fixed()), jen.Lit(s.Elem.Size.Fixed())),
+			r.takeSite("TakeArray", s, v, data, ok, jen.Id(n), jen.Lit(s.Elem.Min()), jen.Lit(s.Elem.Size.Fixed())),
 			jen.If(jen.Id(ok)).Block(taken...),
 		),
 	)
@@ -125,7 +125,7 @@ func (r *reader) enough(s *plan.Step, n string, v value) {
 	size := wide()
 	most := func() *jen.Statement { return jen.Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(r.rules())) }
 	limit := most
-	if least := s.Elem.Fixed(); least > 0 {
+	if least := s.Elem.Min(); least > 0 {
 		size = size.Op("*").Lit(least)
 		most = func() *jen.Statement { return r.left().Op("/").Lit(least) }
 		limit = r.left

@@ -50,14 +50,14 @@ func (w *scan) array(s *plan.Step) []jen.Code {
 		wrong.Id("left").Op(">").Add(literal(s.Max)).Op("||")
 	}
 	wrong.Uint64().Call(jen.Id("left"))
-	if least := s.Elem.Fixed(); least > 0 {
+	if least := s.Elem.Min(); least > 0 {
 		wrong.Op("*").Lit(least).Op(">").Uint64().Call(jen.Len(jen.Id("b")).Op("-").Id("off"))
 	} else {
 		wrong.Op(">").Uint64().Call(jen.Qual(codecPath, "MaxElements").Call(jen.New(jen.Qual(xdrPath, "Checker"))))
 	}
 	size := -1
 	if s.Elem.InRun {
-		size = s.Elem.Fixed()
+		size = s.Elem.Min()
 	}
 	elem, _ := w.element(size, func(q *passer) {
 		q.known = size >= 0
@@ -82,7 +82,7 @@ func (w *scan) linked(s *plan.Step) []jen.Code {
 	size := 0
 	for _, f := range s.Of.Fields {
 		if size >= 0 && f.Step.InRun {
-			size += f.Step.Fixed()
+			size += f.Step.Min()
 		} else {
 			size = -1
 		}

@@ -27,7 +27,7 @@ func (z *sizer) sub() *sizer { return &sizer{g: z.g, fn: z.fn, sum: z.sum, reduc
 func (z *sizer) size(s *plan.Step, v value) {
 	switch {
 	case s.Size.Fixed() && !(s.Call && s.NodeElem()):
-		z.fixed += s.Fixed()
+		z.fixed += s.Min()
 		return
 	case s.Call:
 		z.call(s.Of, v)

@@ -38,7 +38,7 @@ func (p position) plus(n int) position {
 func (g *gen) skip(s *plan.Step, buf string, at position) position {
 	switch {
 	case s.Size.Fixed() && !s.NodeElem():
-		return at.plus(s.Fixed())
+		return at.plus(s.Min())
 	case s.SkipCall:
 		return g.skipCall(s.Of.Methods(), buf, at)
 	}
@@ -51,7 +51,7 @@ func (g *gen) skip(s *plan.Step, buf string, at position) position {
 		}}
 	case plan.Array:
 		if u.Elem.Size.Fixed() {
-			return skipBy("SkipFixed", buf, at, func() *jen.Statement { return jen.Lit(u.Elem.Fixed()) })
+			return skipBy("SkipFixed", buf, at, func() *jen.Statement { return jen.Lit(u.Elem.Min()) })
 		}
 		return skipBy("SkipArray", buf, at, g.stepOver(u.Elem, buf))
 	case plan.Optional:

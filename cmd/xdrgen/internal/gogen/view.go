@@ -159,7 +159,7 @@ func (g *gen) viewValue(s *plan.Step, buf string, at position) *jen.Statement {
 		return g.viewSeq(u, buf, offset{steps: []func() jen.Code{func() jen.Code { return jen.Id("off").Op(":=").Add(at.expr()) }}})
 	default:
 		if s.Size.Fixed() && !u.NodeElem() {
-			return g.viewName(u.Of).Call(part(buf, at, s.Fixed()))
+			return g.viewName(u.Of).Call(part(buf, at, s.Min()))
 		}
 		return g.viewName(u.Of).Call(jen.Id(buf).Index(at.expr().Op(":")))
 	}
@@ -213,7 +213,7 @@ func (o offset) code() []jen.Code {
 // pass moves o over a value of step s.
 func (g *gen) pass(o *offset, s *plan.Step) {
 	if s.Size.Fixed() {
-		o.fixed += s.Fixed()
+		o.fixed += s.Min()
 		return
 	}
 	from, op := *o, "="

@@ -10,7 +10,7 @@ import (
 
 // viewSeq is an iterator over the elements of the array or list of step s.
 func (g *gen) viewSeq(s *plan.Step, buf string, at offset) *jen.Statement {
-	if s.Op != plan.List && s.Elem.Size.Fixed() && s.Elem.Fixed() > 0 {
+	if s.Op != plan.List && s.Elem.Size.Fixed() && s.Elem.Min() > 0 {
 		return g.viewFixed(s, buf, at)
 	}
 	off := variable("off")
@@ -48,7 +48,7 @@ func (g *gen) viewSeq(s *plan.Step, buf string, at offset) *jen.Statement {
 
 // viewFixed is an iterator over the elements of an array that all have one size.
 func (g *gen) viewFixed(s *plan.Step, buf string, at offset) *jen.Statement {
-	size, code := s.Elem.Fixed(), at.code()
+	size, code := s.Elem.Min(), at.code()
 	from, n := at.position(), expr(func() *jen.Statement { return jen.Lit(s.Len) })
 	if s.Op == plan.Array {
 		code = append(code, jen.Id("n").Op(":=").Int().Call(jen.Qual(codecPath, "Uint32").Call(jen.Id(buf), from.expr())))

@@ -87,7 +87,7 @@ func (a *amplifier) step(s *Step) int {
 	case Enum, Struct, Union, Typedef:
 		return a.typ(s.Of)
 	}
-	return -a.rate * s.Fixed()
+	return -a.rate * s.Min()
 }
 
 // list knows how lists grow: to the length that the input has if the elements have one size

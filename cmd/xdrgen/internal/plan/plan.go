@@ -137,8 +137,8 @@ func (p *Plan) Of(d *ir.Decl) *Type { return p.of[d] }
 // Site returns the placement site of a field, or nil.
 func (p *Plan) Site(f *ir.Field) *Site { return p.sites[f] }
 
-// Fixed is the size of the values of a step whose values all have one size.
-func (s *Step) Fixed() int { return int(s.Size.Min) }
+// Min returns the smallest size of a value on the wire: the size, if all values have one.
+func (s *Step) Min() int { return int(s.Size.Min) }
 
 // Seq reports whether a value is a sequence of elements.
 func (s *Step) Seq() bool { return s.Op == Loop || s.Op == Array || s.Op == List }
