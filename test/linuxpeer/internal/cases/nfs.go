@@ -30,8 +30,8 @@ func nfsCases() []Case {
 		add("null", 0, nfsNull)
 		add("procedures", time.Minute, func(t *T, crc bool) { nfsProcedures(t, crc, false) })
 		add("long-messages", time.Minute, func(t *T, crc bool) { nfsProcedures(t, crc, true) })
-		add("64MiB-depth1", 2*time.Minute, func(t *T, crc bool) { nfsTransfer(t, crc, 64<<20, 1) })
-		add("64MiB-depth32", 2*time.Minute, func(t *T, crc bool) { nfsTransfer(t, crc, 64<<20, 32) })
+		add("64mib-depth1", 2*time.Minute, func(t *T, crc bool) { nfsTransfer(t, crc, 64<<20, 1) })
+		add("64mib-depth32", 2*time.Minute, func(t *T, crc bool) { nfsTransfer(t, crc, 64<<20, 32) })
 		add("recovery", time.Minute, nfsRecovery)
 	}
 	return append(all, Case{Name: "nfs/version2-offer", Run: nfsVersion2})
