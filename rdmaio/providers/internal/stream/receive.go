@@ -131,6 +131,7 @@ func (q *queuePair) readFrame(c *Conn) error {
 	if err != nil {
 		return unexpected(err)
 	}
+	*f = Frame{}
 	summed := false
 	if shape := &q.dev.cfg.Shape; shape.SumFirst && c.sum != nil {
 		wire := c.framer.Wire(b)
@@ -138,7 +139,7 @@ func (q *queuePair) readFrame(c *Conn) error {
 			if b, err = q.need(c, wire); err != nil {
 				return unexpected(err)
 			}
-			if err := c.checkSum(&Frame{}, c.sum(0, b[:wire-trailerSize]), b[wire-trailerSize:]); err != nil {
+			if err := c.checkSum(f, c.sum(0, b[:wire-trailerSize]), b[wire-trailerSize:]); err != nil {
 				return err
 			}
 		}
@@ -150,7 +151,6 @@ func (q *queuePair) readFrame(c *Conn) error {
 	if b, err = q.need(c, size); err != nil {
 		return unexpected(err)
 	}
-	*f = Frame{}
 	if err := c.framer.Decode(f, b); err != nil {
 		return &breach{err}
 	}
