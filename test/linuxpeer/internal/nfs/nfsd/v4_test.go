@@ -31,6 +31,18 @@ const exchangeID = `
 	00000005 4c696e75 78000000
 	0000000000000000 00000000`
 
+// linuxExchangeID is the same from Linux 6.1, out of a capture of its packets.
+const linuxExchangeID = `
+	00000000 00000001 00000001 0000002a
+	18ea8ddb95f29926 00000013 4c696e7578204e465376342e3120677565737400
+	00000101 00000000 00000001
+	0000000a 6b65726e656c2e6f72670000
+	00000050
+	4c696e757820362e312e302d35362d616d64363420233120534d502050524545
+	4d50545f44594e414d49432044656269616e20362e312e3139322d3220283230
+	32362d31312d313629207838365f3634
+	0000000000000000 00000000`
+
 // unhex returns the bytes of lines that end in a remark after two blanks.
 func unhex(t testing.TB, lines string) []byte {
 	t.Helper()
@@ -95,6 +107,7 @@ func TestCompound(t *testing.T) {
 		ops        int // in the result
 	}{
 		{"EXCHANGE_ID", exchangeID, nfs41.StatusOK, 1},
+		{"of Linux", linuxExchangeID, nfs41.StatusOK, 1},
 		{"with a tag", "00000002 68690000" + strings.TrimPrefix(strings.TrimSpace(exchangeID), "00000000"), nfs41.StatusOK, 1},
 		{"version 4.0", "00000000 00000000 00000001 00000023 00000000", nfs41.StatusMinorVersMismatch, 0},
 		{"version 4.2", "00000000 00000002 00000001 0000002a", nfs41.StatusMinorVersMismatch, 0},
@@ -117,8 +130,8 @@ func TestCompound(t *testing.T) {
 			}
 		}
 	}
-	if n := s.Calls("EXCHANGE_ID"); n != 2 {
-		t.Errorf("%d calls counted, expected 2", n)
+	if n := s.Calls("EXCHANGE_ID"); n != 3 {
+		t.Errorf("%d calls counted, expected 3", n)
 	}
 	err = c.Call(ctx, nfs41.ProcCompound, raw(unhex(t, "00000000 00000001 00000001 0000002a 01020304")), nil, nil)
 	if !errors.Is(err, oncrpc.ErrGarbageArgs) {
@@ -148,6 +161,7 @@ func TestCompoundTruncated(t *testing.T) {
 
 func FuzzCompound(f *testing.F) {
 	f.Add(unhex(f, exchangeID))
+	f.Add(unhex(f, linuxExchangeID))
 	f.Add(unhex(f, "00000000 00000001 00000002 00000035 01020304"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var c compound
