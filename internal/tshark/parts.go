@@ -1,7 +1,10 @@
 package tshark
 
 import (
+	"bytes"
 	"encoding/xml"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,21 +70,30 @@ func Parts(tb testing.TB, in Input, protos ...string) (all []Part) {
 		Fields []field `xml:"field"`
 		Protos []field `xml:"proto"`
 	}
-	var doc struct {
-		Packets []struct {
-			Protos []field `xml:"proto"`
-		} `xml:"packet"`
-	}
 	args := []string{"-T", "pdml", "-2"}
 	if len(protos) > 0 {
 		args = append(args, "-J", strings.Join(protos, " "))
 	}
-	if err := xml.Unmarshal(Run(tb, in, args...), &doc); err != nil {
-		tb.Fatal(err)
-	}
-	for i, packet := range doc.Packets {
+	doc := xml.NewDecoder(bytes.NewReader(Run(tb, in, args...)))
+	for i := 0; ; {
+		token, err := doc.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "packet" {
+			continue
+		}
+		var packet field
+		if err := doc.DecodeElement(&packet, &start); err != nil {
+			tb.Fatal(err)
+		}
+		i++
 		for _, proto := range packet.Protos {
-			part := Part{Packet: i + 1, Proto: proto.Name, Fields: map[string][]string{}}
+			part := Part{Packet: i, Proto: proto.Name, Fields: map[string][]string{}}
 			var lines []string
 			var add func(field)
 			add = func(f field) {
@@ -98,5 +110,4 @@ func Parts(tb testing.TB, in Input, protos ...string) (all []Part) {
 			all = append(all, part)
 		}
 	}
-	return all
 }

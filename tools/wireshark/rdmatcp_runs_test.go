@@ -55,4 +55,4 @@ func TestAcceptance(t *testing.T) {
 
 // mostCompared is the number of bytes of the longest connection of the acceptance suite that
 // Wireshark reads. Few have more, and those would take a minute.
-const mostCompared = 128 << 10
+const mostCompared = 24 << 10

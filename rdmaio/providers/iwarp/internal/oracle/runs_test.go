@@ -30,7 +30,7 @@ func (r *recording) Dial(ctx context.Context, addr string, qp verbs.QueuePair, p
 
 // mostCompared is the number of bytes of the longest connection that is compared. Few have more,
 // and those would take a minute.
-const mostCompared = 64 << 10
+const mostCompared = 24 << 10
 
 // acceptance runs the acceptance suite of providers between two devices, and returns its
 // connections from the start of each.
