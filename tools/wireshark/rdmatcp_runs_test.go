@@ -3,6 +3,7 @@ package wireshark_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/pcapng"
 	"github.com/rpcrdma/rpcrdma/internal/tshark"
@@ -24,7 +25,7 @@ func TestAcceptance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return verbstest.Fabric{Client: wrap(client), Server: server, Addr: "127.0.0.1:0"}
+			return verbstest.Fabric{Client: wrap(client), Server: server, Addr: "127.0.0.1:0", Timeout: time.Minute}
 		})
 	})
 	b, err := os.ReadFile(name)
