@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
@@ -56,13 +57,17 @@ func (s *guests) start(ctx context.Context) (*guest.Guest, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(s.state); err == nil && !s.h.boot {
-		cfg.State = s.state
+		cfg.State, cfg.Start = s.state, time.Minute
 		g, err := guest.Start(ctx, cfg)
 		if err == nil || ctx.Err() != nil {
 			return g, err
 		}
 		s.h.progress("the saved state of the guest cannot be used, it boots: %v", err)
-		cfg.State = ""
+		cfg.State, cfg.Start = "", s.cfg.Start
+		cfg.Dir += "-boot"
+		if err := os.Mkdir(cfg.Dir, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	s.h.progress("booting Linux %s", s.h.image.Release)
 	g, err := guest.Start(ctx, cfg)

@@ -100,7 +100,7 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 		img, err := Open(cache, o.Recipe)
 		if err == nil {
 			now := time.Now()
-			_ = os.Chtimes(img.Dir, now, now) // it was used; a cache that is not ours stays as it is
+			_ = os.Chtimes(img.Dir, now, now) // a read-only cache stays as it is
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return img, err
