@@ -169,6 +169,9 @@ func (h *harness) interop(ctx context.Context, results []cases.Result, ok, all b
 		Title:    "Linux " + series + " (`-kernel " + h.kernel + "`)",
 		Versions: [][2]string{{"kernel", h.image.Release + ", Debian package " + h.image.Version}},
 	}
+	for _, c := range cases.All() {
+		s.Cases = append(s.Cases, c.Name)
+	}
 	for _, name := range []string{"rdma-core", "librdmacm1", "nfs-kernel-server", "perftest"} {
 		s.Versions = append(s.Versions, [2]string{name, h.image.Packages[name]})
 	}

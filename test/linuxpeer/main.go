@@ -80,7 +80,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.BoolVar(&s.verbose, "v", false, "show the logs of all cases, not only of those that failed")
 	f.BoolVar(&s.required, "required", os.Getenv(witness.Env) == witness.Required, "fail if a program that is needed is not installed, instead of skipping")
 	f.BoolVar(&s.shell, "shell", false, "start a shell in the guest and run no cases")
-	f.BoolVar(&s.write, "write", false, "write the kernel's part of the page from what the cases saw")
+	f.BoolVar(&s.write, "write", false, "write the rows of the cases that run to the kernel's part of the page")
 	f.BoolVar(&s.rebuild, "rebuild", false, "build the guest again, of the packages that Debian has now")
 	f.BoolVar(&s.boot, "boot", false, "boot the guest; do not continue from the saved state of an earlier one")
 	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
@@ -92,9 +92,6 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	}
 	if _, err := regexp.Compile(s.run); err != nil {
 		return s, fmt.Errorf("-run: %w", err)
-	}
-	if s.write && s.run != "" {
-		return s, errors.New("-write needs all cases: leave out -run")
 	}
 	return s, nil
 }

@@ -49,8 +49,8 @@ func bootDevices(t *T) {
 	t.Say("siw0 and rxe0 are active")
 }
 
-// rpingLoop runs rping's server and client in the guest on one device. A client tries again when the
-// server does not listen yet, which netstat does not show, and when the first FPDU lies unread
+// rpingLoop runs rping's server and client in the guest on one device. A client tries again when
+// the server does not listen yet, which netstat does not show, and when the first FPDU lies unread
 // between two siws, a race that siw itself has (see readNudging).
 func rpingLoop(t *T, addr string) {
 	server := t.Background("rping", "-s", "-P", "-a", addr, "-p", "7175")

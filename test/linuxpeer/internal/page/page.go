@@ -18,7 +18,8 @@ type Section struct {
 	Title    string         // Title is the heading, such as "Linux 6.1".
 	Versions [][2]string    // Versions are names of programs and their versions.
 	Date     string         // Date is the day of the run.
-	Results  []cases.Result // Results are those of all cases.
+	Results  []cases.Result // Results are from the cases that ran, all of which passed.
+	Cases    []string       // Cases are the names of all cases, in order.
 }
 
 const head = `# What Linux does as the peer
@@ -34,8 +35,8 @@ the kernel with this page.
 // begin marks a section's first line.
 func begin(kernel string) string { return "<!-- kernel: " + kernel + " -->\n" }
 
-// Write returns the page with the section of one kernel replaced, or added at the end. An empty
-// page is a new one.
+// Write returns the page with the section of one kernel replaced, or added at the end. Cases that
+// did not run keep their rows. An empty page is a new one.
 func Write(old string, s Section) string {
 	type part struct{ kernel, text string }
 	var parts []part
@@ -44,7 +45,7 @@ func Write(old string, s Section) string {
 		kernel, _, _ := strings.Cut(p, " -->")
 		parts = append(parts, part{kernel, "<!-- kernel: " + strings.TrimRight(p, "\n") + "\n"})
 	}
-	mine := part{s.Kernel, s.text()}
+	mine := part{s.Kernel, s.text(written(old, s.Kernel))}
 	if i := slices.IndexFunc(parts, func(p part) bool { return p.kernel == s.Kernel }); i >= 0 {
 		parts[i] = mine
 	} else {
@@ -57,7 +58,8 @@ func Write(old string, s Section) string {
 	return page
 }
 
-func (s Section) text() string {
+// text returns the section. It takes the rows of cases that did not run from those on the page.
+func (s Section) text(old map[string][]string) string {
 	var b strings.Builder
 	b.WriteString(begin(s.Kernel))
 	fmt.Fprintf(&b, "## %s\n\n| | version |\n|---|---|\n", s.Title)
@@ -66,12 +68,31 @@ func (s Section) text() string {
 	}
 	fmt.Fprintf(&b, "| date of the run | %s |\n", s.Date)
 	b.WriteString("\n| case | property | rule | expected | Linux | deviation |\n|---|---|---|---|---|---|\n")
-	for _, r := range s.Results {
-		for _, row := range rows(r) {
+	for _, name := range s.Cases {
+		list := old[name]
+		if i := slices.IndexFunc(s.Results, func(r cases.Result) bool { return r.Name == name }); i >= 0 {
+			list = rows(s.Results[i])
+		}
+		for _, row := range list {
 			b.WriteString(row + "\n")
 		}
 	}
 	return b.String()
+}
+
+// written returns the rows that the page has for a kernel, by case.
+func written(page, kernel string) map[string][]string {
+	_, section, _ := strings.Cut(page, begin(kernel))
+	section, _, _ = strings.Cut(section, "<!-- kernel: ")
+	list := map[string][]string{}
+	for line := range strings.Lines(section) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "| `"); ok {
+			name, _, _ = strings.Cut(name, "`")
+			list[name] = append(list[name], line)
+		}
+	}
+	return list
 }
 
 // rows returns the lines of the table for a case.
@@ -98,23 +119,14 @@ func cell(s string) string {
 // Cases that did not run or did not pass are left out; with all set, the page must have no rows of
 // cases that are not among the results.
 func Compare(page, kernel string, results []cases.Result, all bool) []string {
-	_, section, found := strings.Cut(page, begin(kernel))
-	if !found {
+	if !strings.Contains(page, begin(kernel)) {
 		return []string{"the page has no section for the kernel " + kernel}
 	}
-	section, _, _ = strings.Cut(section, "<!-- kernel: ")
-	written := map[string][]string{} // rows by case
-	for line := range strings.Lines(section) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "| `"); ok {
-			name, _, _ = strings.Cut(name, "`")
-			written[name] = append(written[name], line)
-		}
-	}
+	onPage := written(page, kernel)
 	var diff []string
 	for _, r := range results {
-		have := written[r.Name]
-		delete(written, r.Name)
+		have := onPage[r.Name]
+		delete(onPage, r.Name)
 		if r.Status != cases.Pass {
 			continue
 		}
@@ -131,7 +143,7 @@ func Compare(page, kernel string, results []cases.Result, all bool) []string {
 		}
 	}
 	if all {
-		for name := range written {
+		for name := range onPage {
 			diff = append(diff, "page: rows of "+name+", which is no case")
 		}
 		slices.Sort(diff)

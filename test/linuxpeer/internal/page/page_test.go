@@ -11,7 +11,7 @@ import (
 
 func section(kernel, saw string) Section {
 	return Section{
-		Kernel: kernel, Title: "Linux " + kernel, Versions: [][2]string{{"kernel", "1"}}, Date: "2026-01-02",
+		Kernel: kernel, Title: "Linux " + kernel, Versions: [][2]string{{"kernel", "1"}}, Date: "2026-01-02", Cases: []string{"a/one", "a/two", "a/three"},
 		Results: []cases.Result{
 			{Name: "a/one", Status: cases.Pass, Findings: []cases.Finding{
 				{What: "x | y", Rule: "RFC 1 §2", Expected: "z", Saw: saw, Deviation: true},
@@ -35,6 +35,17 @@ func TestWrite(t *testing.T) {
 	}
 	if same := Write(again, section("stock", "new")); same != again {
 		t.Errorf("writing the same section again (-want +got):\n%s", cmp.Diff(again, same))
+	}
+	part := section("stock", "")
+	part.Results = []cases.Result{{Name: "a/three", Status: cases.Pass, Findings: []cases.Finding{{What: "n"}}}}
+	const last = "| `a/one` | v |  |  | w |  |\n"
+	if want, got := strings.Replace(again, last, last+"| `a/three` | n |  |  |  |  |\n", 1), Write(again, part); got != want {
+		t.Errorf("writing one case (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	gone := section("stock", "")
+	gone.Results, gone.Cases = nil, gone.Cases[1:]
+	if got := Write(first, gone); strings.Contains(got, "a/one") {
+		t.Errorf("the rows of a case that is gone stay:\n%s", got)
 	}
 	const row = "| `a/one` | x \\| y | RFC 1 §2 | z | new | **yes** |\n"
 	if !strings.Contains(again, row) {
