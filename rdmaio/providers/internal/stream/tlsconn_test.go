@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// script is a connection that returns the bytes of a reader and keeps what is written.
+// script is a connection that returns the bytes of a reader and keeps all written bytes.
 type script struct {
 	net.Conn
 	io.Reader
@@ -84,8 +84,8 @@ func TestTLSSocketTruncated(t *testing.T) {
 	}
 }
 
-// FuzzTLSSocket reads arbitrary bytes as the records of a handshake: what it returns are the bytes
-// of the stream, and it has no more memory than twice of what has arrived.
+// FuzzTLSSocket reads arbitrary bytes as the records of a handshake. The result is the beginning of
+// the stream, and the socket has no more memory than twice the bytes that have arrived.
 func FuzzTLSSocket(f *testing.F) {
 	f.Add([]byte{22, 3, 1, 0x40, 0}, uint8(0))
 	f.Add(bytes.Join([][]byte{record(22, 100), record(20, 1), record(23, 70)}, nil), uint8(2))
@@ -125,7 +125,7 @@ func TestTLSSocketMemory(t *testing.T) {
 	}
 }
 
-// What is written while a batch is held follows the batch, and a flush that fails in the middle
+// A record written while a batch is held follows the batch, and a flush that fails in the middle
 // continues.
 func TestTLSHeld(t *testing.T) {
 	to := &script{most: 7}
