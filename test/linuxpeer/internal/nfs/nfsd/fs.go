@@ -13,7 +13,7 @@ import (
 // Sizes that FSINFO and PATHCONF report.
 const (
 	maxData  = 1 << 20 // bytes of a READ or WRITE
-	maxFile  = 1 << 31
+	maxFile  = 1 << 30
 	maxName  = 255
 	maxPath  = 4096
 	rootID   = 2
