@@ -118,7 +118,7 @@ func Table() []Row {
 		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},
 		{Package: "examples/...", Imports: []string{"..."}},
-		{Package: "test/linuxpeer/agent", Imports: []string{"test/linuxpeer/internal/control", "test/linuxpeer/internal/guest"}, Unsafe: []string{"terminal.go"}},
+		{Package: "test/linuxpeer/agent", Imports: []string{"internal/witness", "test/linuxpeer/internal/control", "test/linuxpeer/internal/guest"}, Unsafe: []string{"terminal.go"}},
 		{Package: "test/...", Imports: []string{"..."}},
 		{Package: "internal/archtest", Sequential: true},
 		{Package: "internal/corpus"},

@@ -9,6 +9,7 @@ package witness
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 )
 
@@ -20,9 +21,12 @@ const (
 
 // debian maps programs to their Debian packages.
 var debian = map[string]string{
+	"apt-cache":           "apt",
+	"apt-get":             "apt",
 	"bash":                "bash",
 	"cc":                  "gcc",
 	"cpp":                 "cpp",
+	"dpkg-deb":            "dpkg",
 	"fish":                "fish",
 	"gcc":                 "gcc",
 	"git":                 "git",
@@ -33,11 +37,15 @@ var debian = map[string]string{
 	"openssl":             "openssl",
 	"patch":               "patch",
 	"qemu-aarch64-static": "qemu-user-static",
+	"qemu-system-x86_64":  "qemu-system-x86",
 	"rpcbind":             "rpcbind",
 	"rpcgen":              "rpcsvc-proto",
 	"sed":                 "sed",
 	"sh":                  "dash",
+	"strip":               "binutils",
+	"tar":                 "tar",
 	"tshark":              "tshark",
+	"xz":                  "xz-utils",
 	"zsh":                 "zsh",
 }
 
@@ -55,6 +63,23 @@ func Program(tb testing.TB, name string) string {
 		missing(tb, name, pkg)
 	}
 	return path
+}
+
+// Missing returns the Debian packages, sorted, of those programs that are not installed. It is for
+// programs that decide themselves what to do then; tests call Program. It panics as Program does.
+func Missing(names ...string) []string {
+	var list []string
+	for _, name := range names {
+		pkg, ok := debian[name]
+		if !ok {
+			panic("witness: add " + name + " and its Debian package to the table")
+		}
+		if _, err := exec.LookPath(name); err != nil {
+			list = append(list, pkg)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // tirpc is the folder of libtirpc's headers.

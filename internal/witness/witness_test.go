@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,18 @@ func (r *recorder) Skipf(format string, args ...any) {
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.got = "fatal: " + fmt.Sprintf(format, args...)
 	runtime.Goexit()
+}
+
+// Missing names each package once.
+func TestMissingPackages(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if got := witness.Missing("tshark", "apt-get", "gcc", "apt-cache"); !slices.Equal(got, []string{"apt", "gcc", "tshark"}) {
+		t.Errorf("with no program installed: %q", got)
+	}
+	if got := witness.Missing(); got != nil {
+		t.Errorf("of no programs: %q", got)
+	}
 }
 
 // An installed program is found.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/cases"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/image"
@@ -94,10 +95,7 @@ func unable() string {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "guests run on Linux on amd64 only, this is " + runtime.GOOS + " on " + runtime.GOARCH
 	}
-	missing := image.Missing()
-	if _, err := exec.LookPath(guest.QEMU); err != nil {
-		missing = append(missing, "qemu-system-x86")
-	}
+	missing := append(image.Missing(), witness.Missing(guest.QEMU)...)
 	if len(missing) == 0 {
 		return ""
 	}

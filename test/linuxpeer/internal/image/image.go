@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
 //go:embed start.sh
@@ -46,27 +47,10 @@ type Manifest struct {
 	Packages map[string]string // Packages maps the names of all packages to their versions.
 }
 
-// programs are those that a build runs, with their Debian packages.
-var programs = [][2]string{
-	{"apt-cache", "apt"},
-	{"apt-get", "apt"},
-	{"dpkg-deb", "dpkg"},
-	{"gcc", "gcc"},
-	{"make", "make"},
-	{"strip", "binutils"},
-	{"tar", "tar"},
-	{"xz", "xz-utils"},
-}
-
 // Missing returns the Debian packages of the programs that a build needs and that are not
 // installed.
 func Missing() []string {
-	var list []string
-	for _, p := range programs {
-		if _, err := exec.LookPath(p[0]); err != nil {
-			list = append(list, p[1])
-		}
-	}
+	list := witness.Missing("apt-cache", "apt-get", "dpkg-deb", "gcc", "make", "strip", "tar", "xz")
 	if _, err := os.Stat(keyring); err != nil {
 		list = append(list, "debian-archive-keyring")
 	}
