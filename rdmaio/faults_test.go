@@ -14,13 +14,14 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
 // newFaultyWorld is a world with faults below the trace: the oracle sees what the transport sees.
-func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *rdmaiotest.World {
+func newFaultyWorld(t testing.TB, provider string, faults map[string]*fault.Injector) *rdmaiotest.World {
 	t.Helper()
 	o := rdmaiotest.Options{Wrap: func(name string, d verbs.Device) verbs.Device {
 		if inj := faults[name]; inj != nil {
@@ -28,8 +29,11 @@ func newFaultyWorld(t testing.TB, tcp bool, faults map[string]*fault.Injector) *
 		}
 		return d
 	}}
-	if tcp {
+	switch provider {
+	case "rdmatcp":
 		o.TCP = &rdmatcp.Config{ReceiveTimeout: 20 * time.Millisecond}
+	case "iwarp":
+		o.IWARP = &iwarp.Config{ReceiveTimeout: 20 * time.Millisecond, MULPDU: 1442, FirstDelay: -1}
 	}
 	return rdmaiotest.NewWith(t, o)
 }
@@ -247,14 +251,14 @@ func script(k fault.Kind, at uint64) fault.Config {
 // connection with Calls of all shapes: at its first occasion, at the second, until a run has no
 // further one.
 func TestFaultAtEachStep(t *testing.T) {
-	for _, tcp := range []bool{false, true} {
+	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
 		for _, k := range fault.Kinds() {
 			for _, side := range []string{"client", "server"} {
 				if t.Failed() {
 					return // one walk that fails is enough: others may wait for as long
 				}
-				t.Run(fmt.Sprintf("%s/%v at the %s", map[bool]string{true: "rdmatcp", false: "mem"}[tcp], k, side), func(t *testing.T) {
-					at, failed := walk(t, tcp, k, side)
+				t.Run(fmt.Sprintf("%s/%v at the %s", provider, k, side), func(t *testing.T) {
+					at, failed := walk(t, provider, k, side)
 					t.Logf("%d occasions, %d Calls or connections failed", at, failed)
 					never := k == fault.FailDial && side == "server" || k == fault.FailAccept && side == "client"
 					if (at == 0) != never {
@@ -267,7 +271,8 @@ func TestFaultAtEachStep(t *testing.T) {
 }
 
 // walk returns how many occasions there were, and how many Calls failed.
-func walk(t *testing.T, tcp bool, k fault.Kind, side string) (occasions uint64, failed int) {
+func walk(t *testing.T, provider string, k fault.Kind, side string) (occasions uint64, failed int) {
+	tcp := provider != "mem"
 	silent := k == fault.LoseCompletion || k == fault.StallRead || k == fault.LoseNotify
 	step := uint64(1)
 	if silent && tcp { // these take time, and not the time of a bubble
@@ -283,7 +288,7 @@ func walk(t *testing.T, tcp bool, k fault.Kind, side string) (occasions uint64, 
 			if silent && tcp {
 				wait, work = 300*time.Millisecond, 50*time.Millisecond
 			}
-			v := calls(t, newFaultyWorld(t, tcp, map[string]*fault.Injector{side: inj}), wait, work)
+			v := calls(t, newFaultyWorld(t, provider, map[string]*fault.Injector{side: inj}), wait, work)
 			if failed += v.failed; v.failed > 0 && inj.Count(k).Fired == 0 && !(silent && tcp) {
 				t.Errorf("%d Calls failed without a fault", v.failed)
 			}

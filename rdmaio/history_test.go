@@ -103,14 +103,15 @@ func swarm(seed uint64, tcp bool) fault.Config {
 // executed at most once, and not at all if the error says so. The history of each register
 // is linearizable: no reply belongs to another Call, and none is older than its Call.
 func TestHistories(t *testing.T) {
-	for _, tcp := range []bool{false, true} {
-		t.Run(map[bool]string{true: "rdmatcp", false: "mem"}[tcp], func(t *testing.T) {
+	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
+		t.Run(provider, func(t *testing.T) {
+			tcp := provider != "mem"
 			var fired [32]uint64
 			lost := 0
 			for seed := range uint64(*storms) {
 				inj := fault.New(swarm(seed, tcp))
 				run := func(t *testing.T) {
-					lost += storm(t, newFaultyWorld(t, tcp, map[string]*fault.Injector{"client": inj, "server": inj}), seed)
+					lost += storm(t, newFaultyWorld(t, provider, map[string]*fault.Injector{"client": inj, "server": inj}), seed)
 				}
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					if tcp {
@@ -141,7 +142,7 @@ func TestHistories2(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inj := fault.New(swarm(seed, false))
-				w := newFaultyWorld(t, false, map[string]*fault.Injector{"client": inj, "server": inj})
+				w := newFaultyWorld(t, "mem", map[string]*fault.Injector{"client": inj, "server": inj})
 				w.Versions = []int{2}
 				storm(t, w, seed)
 			})

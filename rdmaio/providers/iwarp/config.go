@@ -51,7 +51,8 @@ type Config struct {
 	// FirstDelay is the time that an initiator waits after the reply of the set-up before it
 	// sends its first FPDU. If zero, the default is 5 ms. If negative, it does not wait.
 	// Linux's siw sends its reply before it listens for FPDUs: without the delay, the
-	// first message of every other connection lies unread until more bytes arrive.
+	// first message of every other connection lies unread until more bytes arrive. With
+	// PeerToPeer, Dial takes that much longer.
 	FirstDelay time.Duration
 
 	// Without lists workarounds that are switched off.

@@ -143,7 +143,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// An initiator does not send before FirstDelay, and what is posted meanwhile is sent in order.
+// An initiator does not send before FirstDelay. Requests posted meanwhile are sent in order.
 func TestFirstDelay(t *testing.T) {
 	const delay = 50 * time.Millisecond
 	s, peer, _, err := initiate(t, &iwarp.Config{FirstDelay: delay}, accepts)
