@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A request with a fence waits for the Reads before it, and one without does not (RFC 5040 §5.5 rule
-// 12 and footnote 2 of figure 17).
+// A request with a fence waits for the Reads before it, and one without does not (RFC 5040 §5.5
+// rule 12 and footnote 2 of figure 17).
 func TestFence(t *testing.T) {
 	for _, fence := range []verbs.SendFlags{0, verbs.SendFence} {
 		h := newHost(t, open(t, config()))
@@ -139,7 +139,7 @@ func TestEarlyResponder(t *testing.T) {
 	}
 }
 
-// A stream that is reset flushes what is outstanding, and the reason says that the connection is
+// A stream that is reset flushes outstanding requests, and the reason says that the connection is
 // broken or that the peer has left.
 func TestReset(t *testing.T) {
 	for _, initiator := range []bool{false, true} {
