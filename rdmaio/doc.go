@@ -168,6 +168,13 @@
 // hostauth/pubkey is a method with keys or certificates. Without a channel binding, as TLS below
 // rdmatcp has it, a relay between the hosts is not detected.
 //
+// # TLS
+//
+// A device whose provider has a Config.TLS, as rdmatcp and iwarp have it, connects and listens over
+// TLS. Conn.TLS returns the state of the session with the certificates of the peer, also to a
+// Handler (Request.Conn). A Call of a Client fails at once with verbs.ErrTLS where the two ends do
+// not agree. docs/tls.md has the details.
+//
 // # Peers of the draft
 //
 // Config.Legacy supports peers that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 withdrew

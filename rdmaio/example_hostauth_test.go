@@ -12,8 +12,8 @@ import (
 )
 
 // A server that accepts one client host, and a client that accepts one server. Each has the public
-// key of the other. Over rdmatcp, give Dial and Listen a device whose connections go over TLS 1.3,
-// and set RequireBinding: without it, a relay between the two is not detected.
+// key of the other. Over rdmatcp, give Dial and Listen a device with Config.TLS, and set
+// RequireBinding: without it, a relay between the two is not detected.
 func ExampleHostAuth() {
 	serverPublic, serverKey, _ := ed25519.GenerateKey(nil)
 	clientPublic, clientKey, _ := ed25519.GenerateKey(nil)

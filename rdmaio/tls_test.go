@@ -12,7 +12,9 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // A handler has the certificate of the client whose Call it serves. A Client that connects again
@@ -95,5 +97,56 @@ func TestTLSFailsFast(t *testing.T) {
 	var untrusted *tls.CertificateVerificationError
 	if !errors.As(err, &untrusted) || !strings.Contains(err.Error(), "Config.TLS.RootCAs") || ctx.Err() != nil {
 		t.Errorf("%v, want the reason at once", err)
+	}
+}
+
+// Two ends that differ in TLS, or in the protocol inside it, say so in either provider.
+func TestTLSProviders(t *testing.T) {
+	config := tlstest.NewAuthority(t).Config()
+	open := func(kind string) verbs.Device {
+		switch kind {
+		case "iwarp":
+			return opened(t, func() (*iwarp.Device, error) { return iwarp.Open(nil) })
+		case "iwarp TLS":
+			return opened(t, func() (*iwarp.Device, error) { return iwarp.Open(&iwarp.Config{TLS: config}) })
+		case "rdmatcp TLS":
+			return opened(t, func() (*rdmatcp.Device, error) { return rdmatcp.Open(&rdmatcp.Config{TLS: config}) })
+		}
+		return opened(t, openTCP)
+	}
+	for _, tt := range []struct{ client, server, want string }{
+		{"iwarp TLS", "iwarp TLS", ""},
+		{"iwarp", "iwarp TLS", "the peer speaks TLS: set Config.TLS here"},
+		{"iwarp TLS", "iwarp", "it may have no TLS at this address"},
+		{"rdmatcp", "iwarp TLS", "the peer speaks TLS: set Config.TLS here"},
+		{"iwarp", "rdmatcp TLS", "the peer speaks TLS: set Config.TLS here"},
+		{"rdmatcp TLS", "iwarp TLS", `the peer speaks none of the application protocols ["rdmatcp"]`},
+		{"iwarp TLS", "rdmatcp TLS", `the peer speaks none of the application protocols ["iwarp"]`},
+	} {
+		t.Run(tt.client+" to "+tt.server, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			server, err := rdmaio.Listen(ctx, open(tt.server), "127.0.0.1:0", rdmaio.HandlerFunc(func(*rdmaio.Request) {}), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			conn, err := rdmaio.Dial(ctx, open(tt.client), server.Addr(), nil)
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%v, want %q", err, tt.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if state, ok := conn.TLS(); !ok || state.Protocol != iwarp.ALPN {
+				t.Errorf("%+v, %v", state, ok)
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

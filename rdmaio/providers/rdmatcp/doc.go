@@ -12,8 +12,9 @@
 //	ln, err := dev.Listen(ctx, ":20049")      // one side
 //	info, err := dev.Dial(ctx, addr, qp, nil) // the other
 //
-// Device.DialConn and Device.AcceptConn do the same over an existing stream, in the
-// middle of its use (R12) or inside TLS. Config.Raw disables the profile.
+// Config.TLS makes both use TLS: docs/tls.md. Device.DialConn and Device.AcceptConn do the
+// same over an existing stream, in the middle of its use (R12) or inside the caller's TLS.
+// Config.Raw disables the profile.
 // docs/rdmatcp.md lists the limits of Config, the attacks that they answer, and the
 // attacks that this package does not answer.
 //

@@ -73,7 +73,7 @@ func TestTLSStalls(t *testing.T) {
 	for name, script := range stalls(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const limit = 400 * time.Millisecond
+			const limit = 1500 * time.Millisecond
 			config := tlstest.NewAuthority(t).Config()
 			config.ClientAuth = tls.NoClientCert
 			cfg := &rdmatcp.Config{TLS: config, HandshakeTimeout: limit}
