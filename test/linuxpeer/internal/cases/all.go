@@ -11,5 +11,6 @@ func All() []Case {
 		mountCases(),
 		nfsCases(),
 		serveCases(),
+		rpingCases(),
 	)
 }
