@@ -49,7 +49,8 @@ type Config struct {
 	MULPDU int
 
 	// FirstDelay is the time that an initiator waits after the reply of the set-up before it
-	// sends its first FPDU. If zero, the default is 5 ms. If negative, it does not wait.
+	// sends its first FPDU. If zero, the default is 5 ms, and with TLS, which Linux does not
+	// have, none. If negative, it does not wait.
 	// Linux's siw sends its reply before it listens for FPDUs: without the delay, the
 	// first message of every other connection lies unread until more bytes arrive. With
 	// PeerToPeer, Dial takes that much longer.
@@ -204,7 +205,7 @@ func (c Config) fill() (Config, error) {
 		c.RTR = allRTR
 	}
 	switch {
-	case c.FirstDelay == 0:
+	case c.FirstDelay == 0 && c.TLS == nil:
 		c.FirstDelay = defaultDelay
 	case c.FirstDelay < 0:
 		c.FirstDelay = 0

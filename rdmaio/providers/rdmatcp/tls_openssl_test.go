@@ -18,12 +18,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp/segment"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // openssl starts a command of OpenSSL, which ends with the test. Its standard input and output are
-// the stream that is returned.
-func openssl(t testing.TB, args ...string) net.Conn {
+// the stream that is returned, and its standard error the log.
+func openssl(t testing.TB, args ...string) (net.Conn, *lines) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, witness.Program(t, "openssl"), args...)
@@ -54,7 +55,7 @@ func openssl(t testing.TB, args ...string) net.Conn {
 			t.Logf("openssl %v: %s", args, errs.b.String())
 		}
 	})
-	return mine
+	return mine, errs
 }
 
 // OpenSSL as the client's end of TLS: a device without TLS speaks through it to a listener with
@@ -77,12 +78,13 @@ func TestOpenSSLClient(t *testing.T) {
 		if i > 0 {
 			args = append(args, "-sess_in", session)
 		}
+		stream, _ := openssl(t, args...)
 		c, s := &victim{newSide(t, client), t}, &victim{newSide(t, server), t}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 		defer cancel()
 		dialed := make(chan error, 1)
 		go func() {
-			_, err := client.DialConn(ctx, openssl(t, args...), c.qp, nil)
+			_, err := client.DialConn(ctx, stream, c.qp, nil)
 			dialed <- err
 		}()
 		req, err := ln.Accept(ctx)
@@ -112,7 +114,7 @@ func TestOpenSSLServer(t *testing.T) {
 	ca, cert, key := a.Write(nil)
 	server, client := device(t, nil), device(t, &rdmatcp.Config{TLS: a.Config()})
 	addr := freeAddress(t)
-	stream := openssl(t, "s_server", "-quiet", "-accept", addr, "-naccept", "1", "-alpn", rdmatcp.ALPN,
+	stream, _ := openssl(t, "s_server", "-quiet", "-accept", addr, "-naccept", "1", "-alpn", rdmatcp.ALPN,
 		"-CAfile", ca, "-cert", cert, "-key", key, "-Verify", "1", "-verify_return_error")
 	c, s := &victim{newSide(t, client), t}, &victim{newSide(t, server), t}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -146,7 +148,7 @@ func TestOpenSSLRenegotiation(t *testing.T) {
 	t.Run("server asks", func(t *testing.T) {
 		client := device(t, &rdmatcp.Config{TLS: config})
 		addr := freeAddress(t)
-		stream := openssl(t, "s_server", "-tls1_2", "-accept", addr, "-naccept", "1", "-alpn", rdmatcp.ALPN, "-CAfile", ca, "-cert", cert, "-key", key)
+		stream, _ := openssl(t, "s_server", "-tls1_2", "-accept", addr, "-naccept", "1", "-alpn", rdmatcp.ALPN, "-CAfile", ca, "-cert", cert, "-key", key)
 		go func() {
 			out := bufio.NewScanner(stream)
 			for out.Scan() {
@@ -168,7 +170,7 @@ func TestOpenSSLRenegotiation(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer ln.Close()
-		stream := openssl(t, "s_client", "-tls1_2", "-connect", ln.Addr(), "-alpn", rdmatcp.ALPN, "-CAfile", ca)
+		stream, _ := openssl(t, "s_client", "-tls1_2", "-connect", ln.Addr(), "-alpn", rdmatcp.ALPN, "-CAfile", ca)
 		go io.Copy(io.Discard, stream)
 		go io.WriteString(stream, "R\n")
 		log.wants(t, "connection refused")
@@ -205,5 +207,48 @@ func awaitListener(t testing.TB, client *rdmatcp.Device, v *victim, addr string)
 	t.Helper()
 	if err := dialListener(t, client, v, addr); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A peer may ask for new keys at any time. The answer to that, which the reader sends, does not
+// come between the records of a batch.
+func TestOpenSSLKeyUpdate(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	ca, cert, key := a.Write(nil)
+	server := device(t, &rdmatcp.Config{TLS: a.Config()})
+	ln, err := server.Listen(context.Background(), local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	stream, log := openssl(t, "s_client", "-connect", ln.Addr(), "-alpn", rdmatcp.ALPN, "-CAfile", ca, "-cert", cert, "-key", key, "-verify_return_error")
+	go io.Copy(io.Discard, stream) // it also prints the session
+	p, v := &peer{t: t, conn: stream, id: 1}, &victim{newSide(t, server), t}
+	p.hello(hello(16, 16, nil))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	req, err := ln.Accept(ctx)
+	if err == nil {
+		_, err = req.Accept(ctx, v.qp, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		v.recv(t, 8, 1)
+		for range 8 {
+			v.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: v.sge(300_000)}})
+		}
+		io.WriteString(stream, "K\n")
+		log.wants(t, strings.Repeat("KEYUPDATE\n", i+1))
+		for range 8 {
+			if wc := v.next(); wc.Err() != nil || wc.Opcode != verbs.WCSend {
+				t.Fatalf("%+v, %v", wc, v.qp.Err())
+			}
+		}
+		p.put(segment.Header{}, nil, []byte("hi"))
+		if wc := v.next(); wc.Err() != nil || wc.Opcode != verbs.WCRecv || wc.ByteLen != 2 {
+			t.Fatalf("%+v, %v", wc, v.qp.Err())
+		}
 	}
 }
