@@ -85,50 +85,65 @@ func TestTLSDisagreements(t *testing.T) {
 		{
 			"client without TLS", nil, good,
 			[]string{`the peer speaks TLS: set Config.TLS here, or unset it there: its first bytes are "\x15\x03\x03\x00\x02\x02\n"`},
-			[]string{`the peer speaks no TLS: its first bytes are`, `set it there`}, nil,
+			[]string{`the peer speaks no TLS: its first bytes are`, `set it there`},
+			nil,
 		},
 		{
 			"server without TLS", good, &rdmatcp.Config{},
 			[]string{"the peer closed the connection without an answer: it may have no TLS at this address"},
-			[]string{`the peer speaks TLS: set Config.TLS here`, `its first bytes are "\x16\x03\x01`}, verbs.ErrTLS,
+			[]string{`the peer speaks TLS: set Config.TLS here`, `its first bytes are "\x16\x03\x01`},
+			verbs.ErrTLS,
 		},
 		{
 			"other application protocol", with(func(c *tls.Config) { c.NextProtos = []string{"h2"} }), good,
 			[]string{"no application protocol", `the peer speaks none of the application protocols ["h2"]`},
-			[]string{"client requested unsupported application protocols"}, nil,
+			[]string{"client requested unsupported application protocols"},
+			nil,
 		},
 		{
 			"server's authority", good, with(issued(other, nil)),
 			[]string{"unknown authority", "Config.TLS.RootCAs must have the authority"},
-			[]string{"bad certificate", "the peer does not accept the certificate of this side"}, nil,
+			[]string{"bad certificate", "the peer does not accept the certificate of this side"},
+			nil,
 		},
 		{
 			"server's name", with(func(c *tls.Config) { c.ServerName = "other.example" }), good,
 			[]string{"valid for server.example, not other.example", "Config.TLS.ServerName must be a name of the certificate"},
-			[]string{"bad certificate"}, nil,
+			[]string{"bad certificate"},
+			nil,
 		},
 		{
 			"server's certificate expired", good, with(issued(a, expired)),
-			[]string{"expired", "needs a certificate that is valid now"}, []string{"bad certificate"}, nil,
+			[]string{"expired", "needs a certificate that is valid now"},
+			[]string{"bad certificate"},
+			nil,
 		},
 		{
 			"client's certificate missing", with(func(c *tls.Config) { c.Certificates = nil }), good,
-			[]string{"certificate required", "set Config.TLS.Certificates: the peer requires a certificate"}, []string{"client didn't provide a certificate"}, nil,
+			[]string{"certificate required", "set Config.TLS.Certificates: the peer requires a certificate"},
+			[]string{"client didn't provide a certificate"},
+			nil,
 		},
 		{
 			"client's certificate expired", with(issued(a, expired)), good,
-			[]string{"expired certificate", "the peer does not accept the certificate of this side"}, []string{"has expired"}, nil,
+			[]string{"expired certificate", "the peer does not accept the certificate of this side"},
+			[]string{"has expired"},
+			nil,
 		},
 		{
 			"client's authority", with(func(c *tls.Config) {
 				cert := other.Issue(nil)
 				c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
 			}), good,
-			[]string{"unknown certificate authority", "the peer does not accept the certificate of this side"}, []string{"unknown authority", "Config.TLS.ClientCAs must have the authority"}, nil,
+			[]string{"unknown certificate authority", "the peer does not accept the certificate of this side"},
+			[]string{"unknown authority", "Config.TLS.ClientCAs must have the authority"},
+			nil,
 		},
 		{
 			"version", good, with(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 }),
-			[]string{"protocol version not supported", "does not have TLS 1.3"}, []string{"client offered only unsupported versions"}, nil,
+			[]string{"protocol version not supported", "does not have TLS 1.3"},
+			[]string{"client offered only unsupported versions"},
+			nil,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
