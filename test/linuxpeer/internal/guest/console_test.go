@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,13 @@ func TestQuote(t *testing.T) {
 		if got := quote(in); got != want {
 			t.Errorf("quote(%q) = %s, want %s", in, got, want)
 		}
+	}
+}
+
+// A folder whose path is too long for a socket is refused with the remedy.
+func TestLongPath(t *testing.T) {
+	_, err := Start(t.Context(), Config{Dir: "/" + strings.Repeat("d", maxSocketPath)})
+	if err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("%v, want an error that names TMPDIR", err)
 	}
 }

@@ -85,14 +85,21 @@ type Guest struct {
 	captures int
 }
 
+// maxSocketPath is the size of sun_path, less the zero byte at its end (unix(7)).
+const maxSocketPath = 107
+
 // Start starts a guest and blocks until it accepts commands. Close ends it.
 func Start(ctx context.Context, cfg Config) (*Guest, error) {
 	cfg = cfg.defaults()
+	socket := filepath.Join(cfg.Dir, "qmp")
+	if len(socket) > maxSocketPath {
+		return nil, fmt.Errorf("%s: the path of a Unix socket has at most %d bytes, this has %d: set TMPDIR to a shorter one",
+			socket, maxSocketPath, len(socket))
+	}
 	log, err := os.Create(filepath.Join(cfg.Dir, "console.log"))
 	if err != nil {
 		return nil, err
 	}
-	socket := filepath.Join(cfg.Dir, "qmp")
 	g := &Guest{
 		Console: NewConsole(log), log: log, errs: &tail{},
 		exited: make(chan struct{}), forwards: map[int]string{},
