@@ -40,7 +40,7 @@ func TestVersions(t *testing.T) {
 			}
 		})
 	}
-	for _, provider := range []string{"mem", "rdmatcp"} {
+	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
 		for _, size := range []string{"1", "5000", "100k"} {
 			args := []string{"perf", "-n", "50", "-t", "1ms", "-verify", "-bidir", "-depth", "3", "-provider", provider, "-size", size, "-versions", "2"}
 			if code, stdout, stderr := try(context.Background(), args...); code != exitDone || !strings.Contains(stdout, "RPC-over-RDMA version 2: 3 at a time") {

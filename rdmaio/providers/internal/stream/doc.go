@@ -36,6 +36,8 @@
 //	Begin ──> Next ──> payload pinned ──> PutRequest ──┬──> Next ... last frame ──> next request
 //	          NextResponse ─────────────> PutResponse ─┘
 //
+// With Shape.Whole, all frames of a message come before those of another one.
+//
 // The batch adds payload, padding and the checksum. A fence, the depth of Reads, LocalInvalidate
 // and the order of completions are the concern of the queue pair.
 //
@@ -49,6 +51,8 @@
 //	├── staged: read, sum checked, placed ──┐
 //	└── direct: placed, sum checked ────────┴──> Observe ──> effect: Deliver, Ended
 //	                                                         locked
+//
+// With Shape.SumFirst, a staged frame is awaited as a whole, and its sum checked, before HeaderSize.
 //
 // No byte is placed before Accept and the checks of the target have succeeded, and nothing is
 // reported before the checksum was found right. The target of a Send is the oldest free Receive,
