@@ -65,7 +65,7 @@ func (s *framing) Connect(c *stream.Conn, p *verbs.ConnParams) (*stream.Session,
 		session.Pause = s.cfg.FirstDelay
 	}
 	if s.cfg.Without&WakeUp == 0 {
-		session.Patience, session.Nudge = wakeUpAfter, f.emptyWrite(nil)
+		session.Patience, session.Nudge, session.Sent = wakeUpAfter, f.emptyWrite(nil), f.terms.PeerToPeer
 	}
 	return session, nil
 }

@@ -146,6 +146,21 @@ func TestWakeUp(t *testing.T) {
 	}
 }
 
+// In the peer-to-peer model the indication is the first message.
+func TestWakeUpPeerToPeer(t *testing.T) {
+	reply := accepts
+	reply.Setup.PeerToPeer, reply.Setup.RTR = true, mpa.RTRSend
+	_, peer, err := initiate(t, &iwarp.Config{PeerToPeer: true, FirstDelay: -1}, reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []rdmap.Opcode{rdmap.Send, rdmap.Write} {
+		if h, payload := fpdu(t, peer); rdmap.OpcodeOf(h.ULP) != want || len(payload) > 0 {
+			t.Errorf("%+v with %d bytes, want a %v of none", h, len(payload), want)
+		}
+	}
+}
+
 func isTimeout(err error) bool {
 	var e net.Error
 	return errors.As(err, &e) && e.Timeout()

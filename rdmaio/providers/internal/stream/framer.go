@@ -46,9 +46,10 @@ type Session struct {
 	MaxSend            uint32 // length of the longest Send that the peer accepts
 
 	// Pause is the time for which no frame is sent. If the peer is silent for Patience after that
-	// time, although a frame was sent, the frame Nudge follows once, checksum included. If Nudge is
-	// empty, nothing follows.
+	// time, although a frame was sent, now or by the set-up (Sent), the frame Nudge follows once,
+	// checksum included. If Nudge is empty, nothing follows.
 	Pause, Patience time.Duration
+	Sent            bool
 	Nudge           []byte
 
 	// Sum returns the checksum of the bytes whose checksum is sum, followed by b; that of no bytes

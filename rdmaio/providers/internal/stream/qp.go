@@ -168,7 +168,8 @@ func (q *queuePair) Interrupt() {
 }
 
 // endPause ends Session.Pause, and is called once more after Session.Patience if there is a nudge.
-func (q *queuePair) endPause(patience time.Duration) {
+// sent is Session.Sent.
+func (q *queuePair) endPause(patience time.Duration, sent bool) {
 	q.mu.Lock()
 	defer q.mu.UnlockNotify()
 	if q.ending {
@@ -178,9 +179,9 @@ func (q *queuePair) endPause(patience time.Duration) {
 	switch {
 	case q.heard || q.nudge == nil:
 	case patience > 0:
-		q.timer = time.AfterFunc(patience, func() { q.endPause(0) })
+		q.timer = time.AfterFunc(patience, func() { q.endPause(0, sent) })
 	default:
-		q.nudgeDue = q.sqNext > 0
+		q.nudgeDue = sent || q.sqNext > 0
 	}
 	q.kick()
 }
@@ -199,7 +200,7 @@ func (q *queuePair) start(c *Conn, s *Session) error {
 	q.mayWrite = c.framer.Ready()
 	if s.Pause > 0 || len(s.Nudge) > 0 {
 		q.nudge, q.paused = s.Nudge, s.Pause > 0
-		q.timer = time.AfterFunc(s.Pause, func() { q.endPause(s.Patience) })
+		q.timer = time.AfterFunc(s.Pause, func() { q.endPause(s.Patience, s.Sent) })
 	}
 	q.conn.Store(c)
 	q.SetState(verbs.StateConnected)
