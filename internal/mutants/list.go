@@ -31,4 +31,4 @@ const (
 )
 
 // mutants are plausible mistakes, and some that others have made, by package.
-var mutants = slices.Concat(engineMutants, rdmaioMutants, rpcMutants, hostauthMutants, providerMutants, wrapMutants, codecMutants, planMutants, v2Mutants, version2Mutants)
+var mutants = slices.Concat(engineMutants, rdmaioMutants, rpcMutants, hostauthMutants, providerMutants, iwarpMutants, wrapMutants, codecMutants, planMutants, v2Mutants, version2Mutants)

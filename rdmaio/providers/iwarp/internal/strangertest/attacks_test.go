@@ -104,7 +104,11 @@ func (a *target) over(here, there net.Conn, f stranger.Startup, script func(p *s
 	if err := <-result; err != nil {
 		a.t.Fatal(err)
 	}
-	<-ended
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		a.t.Fatal("the connection still stands")
+	}
 	for {
 		e := p.Next()
 		all = append(all, e)

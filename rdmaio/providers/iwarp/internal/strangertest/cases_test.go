@@ -69,7 +69,6 @@ func TestCases(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, initiator %t, CRC %t", c.Name, initiator, crc), func(t *testing.T) {
-					t.Parallel()
 					cfg := config()
 					cfg.NoCRC = !crc
 					a := newArena(newHost(t, open(t, cfg)))

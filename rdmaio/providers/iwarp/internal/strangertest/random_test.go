@@ -49,7 +49,6 @@ func TestRandom(t *testing.T) {
 	for seed := range seeds {
 		initiator, crc := seed%2 == 0, seed/2%2 == 0
 		t.Run(fmt.Sprintf("seed %d, initiator %t, CRC %t", seed, initiator, crc), func(t *testing.T) {
-			t.Parallel()
 			s := &script{t: t, rnd: rand.New(rand.NewPCG(uint64(seed), 5)), each: 4096}
 			cfg := config()
 			cfg.NoCRC = !crc

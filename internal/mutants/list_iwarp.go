@@ -1,0 +1,70 @@
+package main
+
+// strangerTests run the provider iwarp against an endpoint that shares no code with it.
+var strangerTests = []string{"rdmaio/providers/iwarp/internal/strangertest"}
+
+const (
+	iwarpReceiveFile   = "rdmaio/providers/iwarp/receive.go"
+	iwarpSendFile      = "rdmaio/providers/iwarp/send.go"
+	iwarpFramerFile    = "rdmaio/providers/iwarp/framer.go"
+	iwarpTerminateFile = "rdmaio/providers/iwarp/terminate.go"
+	ddpStreamFile      = "rdmaio/providers/iwarp/internal/ddp/stream.go"
+	ddpHeaderFile      = "rdmaio/providers/iwarp/internal/ddp/header.go"
+	mpaFrameFile       = "rdmaio/providers/iwarp/internal/mpa/frame.go"
+	mpaFPDUFile        = "rdmaio/providers/iwarp/internal/mpa/fpdu.go"
+	mpaInitiatorFile   = "rdmaio/providers/iwarp/internal/mpa/initiator.go"
+	mpaResponderFile   = "rdmaio/providers/iwarp/internal/mpa/responder.go"
+	rdmapOpcodeFile    = "rdmaio/providers/iwarp/internal/rdmap/opcode.go"
+	rdmapReadFile      = "rdmaio/providers/iwarp/internal/rdmap/read.go"
+	rdmapTerminateFile = "rdmaio/providers/iwarp/internal/rdmap/terminate.go"
+)
+
+// iwarpMutants are in the provider iwarp. Both ends of its own tests have them, so that only an
+// endpoint of other code can find most of these.
+var iwarpMutants = []mutant{
+	// MPA.
+	{"an FPDU is padded without its length field", mpaFPDUFile, "return -(LengthSize + n) & 3", "return -n & 3", strangerTests},
+	{"the CRC begins with its last octet", mpaFPDUFile, "{ binary.LittleEndian.PutUint32(field, crc) }", "{ binary.BigEndian.PutUint32(field, crc) }", strangerTests},
+	{"the longest ULPDU leaves no room for the CRC", mpaFPDUFile, "emss-(LengthSize+CRCSize+emss%4)", "emss-(LengthSize+emss%4)", strangerTests},
+	{"revision 0 is known", mpaFrameFile, "rev < 1 || rev > 2", "rev > 2", strangerTests},
+	{"bit S counts in revision 1", mpaFrameFile, "Enhanced: flags&flagEnhanced != 0 && rev >= 2,", "Enhanced: flags&flagEnhanced != 0,", strangerTests},
+	{"IRD and ORD change places", mpaFrameFile, "	ird, ord := s.IRD, s.ORD\n", "	ord, ird := s.IRD, s.ORD\n", strangerTests},
+	{"flags B and C change places", mpaFrameFile, "		if s.RTR&RTRSend != 0 {\n", "		if s.RTR&RTRWrite != 0 {\n", strangerTests},
+	{"a responder keeps its depth", mpaResponderFile, "depth(offer.IRD, t.PeerORD), depth(offer.ORD, t.PeerIRD)", "offer.IRD, offer.ORD", strangerTests},
+	{"an automatic depth is a number", mpaResponderFile, "		if t.PeerORD == Unnegotiated {\n			f.Setup.IRD = Unnegotiated\n		}\n", "", strangerTests},
+	{"a responder without the option agrees to none", mpaResponderFile, "				t.RTR = offer.RTR //", "				t.RTR = 0 //", strangerTests},
+	{"any first message is a ready-to-receive indication", mpaResponderFile, "r.terms.PeerToPeer && kind&r.terms.RTR == 0 {", "r.terms.PeerToPeer && false {", strangerTests},
+	{"a larger ORD than the own IRD is taken", mpaInitiatorFile, "s.ORD != Unnegotiated && s.ORD > i.offer.IRD {", "false {", strangerTests},
+	{"an indication that the reply lacks is sent", mpaInitiatorFile, "one&s.RTR&i.offer.RTR != 0", "one&i.offer.RTR != 0", strangerTests},
+	{"only the own wish turns CRCs on", mpaInitiatorFile, "CRC: i.offer.CRC || f.CRC,", "CRC: i.offer.CRC,", strangerTests},
+	{"a responder sends before the first FPDU", "rdmaio/providers/iwarp/setup.go", "f.responder, f.ready = r.responder, false", "f.responder, f.ready = r.responder, true", strangerTests},
+
+	// DDP.
+	{"messages are counted from 0", ddpStreamFile, "	s.sent++\n	return s.sent\n", "	s.sent++\n	return s.sent - 1\n", strangerTests},
+	{"a message may be left out", ddpStreamFile, "	case h.MSN != q.MSN():\n", "	case h.MSN < q.MSN():\n", strangerTests},
+	{"segments of a Send may leave a gap", ddpStreamFile, "	case h.MO != q.mo:\n", "	case h.MO < q.mo:\n", strangerTests},
+	{"every DDP version is known", ddpHeaderFile, "v := b[0] & maskVersion; v != version {", "v := b[0] & maskVersion; v != version && v > 3 {", strangerTests},
+	{"reserved bits are checked", ddpHeaderFile, "v := b[0] & maskVersion; v != version {", "v := b[0] &^ (flagTagged | flagLast); v != version {", strangerTests},
+	{"all queues are one", iwarpReceiveFile, "	q := &f.queues[h.QN]\n", "	q := &f.queues[0]\n", strangerTests},
+	{"a Read Response has no offset", iwarpSendFile, "STag: r.Sink, TO: r.SinkAddr + uint64(r.Sent)}", "STag: r.Sink, TO: uint64(r.Sent)}", strangerTests},
+	{"each segment of a Write begins it", iwarpSendFile, "TO: r.Addr + uint64(r.Sent)}", "TO: r.Addr}", strangerTests},
+
+	// RDMAP.
+	{"every RDMAP version is known", rdmapOpcodeFile, "	case v != versionBits:\n", "	case v > maskVersion:\n", strangerTests},
+	{"a Send may use each queue", rdmapOpcodeFile, "	case h.QN != op.Queue():\n", "	case h.QN != op.Queue() && !op.IsSend():\n", strangerTests},
+	{"a Send may be tagged", rdmapOpcodeFile, "	case h.Tagged != op.Tagged():\n", "	case h.Tagged != op.Tagged() && !op.IsSend():\n", strangerTests},
+	{"opcodes of RFC 7306 are Sends", rdmapOpcodeFile, "	case op > TerminateOp:\n", "	case op > ImmediateSE:\n", strangerTests},
+	{"Solicited Event and Invalidate change places", iwarpSendFile, "		op = rdmap.SendSE\n", "		op = rdmap.SendInvalidate\n", strangerTests},
+	{"the STag of a Send without invalidation counts", iwarpReceiveFile, "Invalidate: f.op.Invalidates(), Key", "Invalidate: f.head.ULP2 != 0, Key", strangerTests},
+	{"a Read of no bytes has a region", iwarpReceiveFile, "		fr.Sink, fr.SinkAddr = r.SinkSTag, r.SinkTO\n", "		fr.Sink, fr.SinkAddr = r.SinkSTag, r.SinkTO\n		fr.Check = true\n", strangerTests},
+	{"source and sink change places", rdmapReadFile, "	binary.BigEndian.PutUint32(b[16:], r.SourceSTag)\n", "	binary.BigEndian.PutUint32(b[16:], r.SinkSTag)\n", strangerTests},
+	{"a Read Response may be too short", rdmapReadFile, "done > uint64(oldest.Size) || last && done < uint64(oldest.Size) {", "done > uint64(oldest.Size) {", strangerTests},
+	{"a Read Response may be too long", rdmapReadFile, "done > uint64(oldest.Size) || last", "last", strangerTests},
+	{"a Read Response may go to another offset", rdmapReadFile, "	case to != oldest.TO+uint64(r.done):\n", "	case to > oldest.TO+uint64(oldest.Size):\n", strangerTests},
+	{"a Read Response without a Read is taken", rdmapReadFile, "	case oldest == nil:\n		return", "	case oldest == nil && n > 0:\n		return", strangerTests},
+	{"layer and type of a Terminate change places", rdmapTerminateFile, "t.Cause.Layer<<4 | t.Cause.Type&0xf", "t.Cause.Type<<4 | t.Cause.Layer&0xf", strangerTests},
+	{"a Terminate does not say that it has a header", rdmapTerminateFile, "		buf[2] |= bitLength | bitDDP\n", "		buf[2] |= bitLength\n", strangerTests},
+	{"a Terminate names no Read Request", rdmapTerminateFile, "	if t.HasRead {\n		buf[2] |= bitRead\n", "	if t.HasRead {\n		buf[2] |= 0\n", strangerTests},
+	{"a missing right is a bound", iwarpTerminateFile, "tagged, read := ddp.InvalidSTag, rdmap.Access", "tagged, read := ddp.Bounds, rdmap.Bounds", strangerTests},
+	{"an invalid region of a Read is one to invalidate", iwarpTerminateFile, "		if !why.AtHand {", "		if false {", strangerTests},
+}
