@@ -52,7 +52,8 @@
 //	└── direct: placed, sum checked ────────┴──> Observe ──> effect: Deliver, Ended
 //	                                                         locked
 //
-// With Shape.SumFirst, a staged frame is awaited as a whole, and its sum checked, before HeaderSize.
+// With Shape.SumFirst, a staged frame is awaited as a whole, and its sum checked, before
+// HeaderSize.
 //
 // No byte is placed before Accept and the checks of the target have succeeded, and nothing is
 // reported before the checksum was found right. The target of a Send is the oldest free Receive,
