@@ -85,6 +85,20 @@ func TestA16Stalls(t *testing.T) {
 			p.PutBytes(b[:len(b)-4])
 		},
 		"an open Send": func(p *stranger.Endpoint, _ verbs.MemoryRegion) { p.Put(open1(p)) },
+		"an open Write": func(p *stranger.Endpoint, mr verbs.MemoryRegion) {
+			s := p.DueWrite(mr.RKey(), mr.RemoteAddr(), []byte("abc"))[0]
+			s.Last = false
+			p.Put(s)
+		},
+		"an open Write with segments of no bytes": func(p *stranger.Endpoint, mr verbs.MemoryRegion) {
+			s := p.DueWrite(mr.RKey(), mr.RemoteAddr(), nil)[0]
+			s.Last = false
+			go func() {
+				for e, ok := p.Poll(0); !ok || e.Kind == stranger.Message; e, ok = p.Poll(time.Millisecond) {
+					p.Put(s)
+				}
+			}()
+		},
 		"an open Send with segments of no bytes": func(p *stranger.Endpoint, _ verbs.MemoryRegion) {
 			s := open1(p)
 			p.Put(s)
@@ -225,5 +239,38 @@ func TestA20NothingTaken(t *testing.T) {
 	}
 	for range posts {
 		h.next()
+	}
+}
+
+// A16: a Read Response that does not go on, or only by segments of no bytes, ends the connection.
+func TestA16OpenResponse(t *testing.T) {
+	for _, empties := range []bool{false, true} {
+		cfg := config()
+		cfg.MessageTimeout = soon
+		h := newHost(t, open(t, cfg))
+		mr := h.region("sink", make([]byte, 16), verbs.AccessLocalWrite)
+		p := h.connect(true, stranger.Config{Startup: enhanced(true), HoldReads: true, Regions: map[uint32]stranger.Region{5: {Bytes: make([]byte, 16), ReadOK: true}}}, nil)
+		h.must(h.send(verbs.SendWR{Opcode: verbs.RDMARead, RKey: 5, SGL: []verbs.SGE{{MR: mr, Length: 16}}}))
+		await(t, func() bool { return p.Waiting() == 1 })
+		all := p.Received()
+		r, err := stranger.ParseRead(all[len(all)-1].Payload)
+		h.must(err)
+		s := stranger.Segment{Tagged: true, DDPVersion: 1, RDMAPVersion: 1, Opcode: stranger.ReadResponse, STag: r.SinkSTag, TO: r.SinkTO}
+		if !empties {
+			s.Payload = []byte("abc")
+			p.Put(s)
+		}
+		for limit := time.Now().Add(patience); empties && h.qp.State() == verbs.StateConnected; time.Sleep(time.Millisecond) {
+			p.Put(s)
+			if time.Now().After(limit) {
+				t.Fatal("the connection still stands")
+			}
+		}
+		if err := h.ended(); !errors.Is(err, verbs.ErrConnectionBroken) {
+			t.Errorf("reason %v", err)
+		}
+		if wc := h.next(); wc.Status == verbs.StatusSuccess {
+			t.Errorf("completion %+v", wc)
+		}
 	}
 }
