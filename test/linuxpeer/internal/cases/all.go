@@ -12,5 +12,7 @@ func All() []Case {
 		nfsCases(),
 		serveCases(),
 		rpingCases(),
+		deviationCases(),
+		perftestCases(),
 	)
 }
