@@ -74,15 +74,17 @@ func reportProbe(t *T, p probe, saw string) bool {
 }
 
 // answer returns what the peer does. If it does not close the connection, and call is set, NULL is
-// called.
+// called: its reply shows that the connection goes on.
 func (w *wire) answer(call bool) string {
 	const (
 		patience = 5 * time.Second
 		short    = 150 * time.Millisecond
+		late     = 500 * time.Millisecond // for an answer that another thread of the server sends
 	)
 	var parts []string
-	written, terminated, called := 0, false, !call
+	written, terminated, called, alive, reads := 0, false, !call, false, 0
 	var message []byte // of a Send, so far
+	sends := int(w.msn) - firstMSN
 	wait := time.After(short)
 	if !call {
 		wait = time.After(patience)
@@ -101,6 +103,7 @@ func (w *wire) answer(call bool) string {
 				return say(closed)
 			case s.op == opReadRequest:
 				w.respond(s.payload)
+				reads++
 			case s.op == opWrite:
 				written += len(s.payload)
 			case s.op == opTerminate:
@@ -115,15 +118,30 @@ func (w *wire) answer(call bool) string {
 					continue
 				}
 				if len(message) >= 4 && binary.BigEndian.Uint32(message) == aliveXID {
-					if len(parts) == 0 {
-						parts = append(parts, "no answer")
+					// Threads of the server answer in any order.
+					if len(parts) > 0 && len(parts) >= sends {
+						return say(goesOn)
 					}
-					return say(goesOn)
+					alive, message = true, nil
+					wait = time.After(late)
+					if reads > 0 {
+						wait = time.After(patience)
+					}
+					continue
 				}
 				parts = append(parts, replyText(message))
 				message = nil
+				if alive && len(parts) >= sends {
+					return say(goesOn)
+				}
 			}
 		case <-wait:
+			if alive {
+				if len(parts) == 0 {
+					parts = append(parts, "no answer")
+				}
+				return say(goesOn)
+			}
 			if called || terminated {
 				return say(silent)
 			}
@@ -136,8 +154,9 @@ func (w *wire) answer(call bool) string {
 	}
 }
 
-// counted joins equal neighbours: "3 times ERR_CHUNK".
+// counted sorts answers and joins equal ones: "3 times ERR_CHUNK".
 func counted(parts []string) []string {
+	slices.Sort(parts)
 	var out []string
 	for i := 0; i < len(parts); {
 		j := i

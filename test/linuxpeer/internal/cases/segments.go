@@ -14,7 +14,7 @@ func deviationCases() []Case {
 		{Name: "deviations/headers", Run: func(t *T) { runProbes(t, headerProbes()) }, Timeout: 3 * time.Minute},
 		{Name: "deviations/chunks", Run: func(t *T) { runProbes(t, chunkProbes()) }, Timeout: 3 * time.Minute},
 		{Name: "deviations/results", Run: resultProbes, Timeout: time.Minute},
-		{Name: "deviations/read-chunk-of-0", Run: emptyReadChunk, Own: true, Timeout: time.Minute},
+		{Name: "deviations/kernel-faults", Run: kernelFaults, Own: true, Timeout: time.Minute},
 	}
 }
 

@@ -108,6 +108,9 @@ func newWire(t *T, conn net.Conn, crc bool, msn uint32) *wire {
 	return w
 }
 
+// firstMSN is the MSN of the first Send after dialWire.
+const firstMSN = 2
+
 // dialWire connects to the kernel's server and calls NULL, so that siw surely receives.
 func dialWire(t *T, crc bool) *wire {
 	conn := t.Dial(nfsRDMA)
@@ -119,7 +122,7 @@ func dialWire(t *T, crc bool) *wire {
 		t.Fatalf("MPA reply %x, expected an acceptance", got)
 	}
 	mpaCallNull(t, conn, crc)
-	return newWire(t, conn, crc, 2)
+	return newWire(t, conn, crc, firstMSN)
 }
 
 // close ends the connection. What still arrives is dropped.
