@@ -25,7 +25,7 @@ const (
 // probe is something to send, and the answers that the rule allows.
 type probe struct {
 	what, rule, expected string
-	allowed              []string // none: each answer is one that a rule allows
+	allowed              []string // the text of answers that the rule allows
 	send                 func(w *wire)
 	crc                  bool
 
@@ -33,7 +33,7 @@ type probe struct {
 	saw    string
 }
 
-// runProbes sends each on a connection of its own and reports what comes back.
+// runProbes sends each on a connection of its own and reports the answers.
 func runProbes(t *T, list []probe) {
 	deviations := 0
 	for _, p := range list {
@@ -68,7 +68,7 @@ func reportProbe(t *T, p probe, saw string) bool {
 	if slices.Contains(p.varies, saw) {
 		saw = p.saw
 	}
-	deviation := len(p.allowed) > 0 && !slices.Contains(p.allowed, saw)
+	deviation := !slices.Contains(p.allowed, saw)
 	t.Report(Finding{What: p.what, Rule: p.rule, Expected: p.expected, Saw: saw, Deviation: deviation})
 	return deviation
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// deviationCases send siw and the kernel's server what the documents forbid, and what is unusual.
+// deviationCases send forbidden and unusual messages to siw and to the server of the kernel.
 func deviationCases() []Case {
 	return []Case{
 		{Name: "deviations/segments", Run: func(t *T) { terminateBytes(t); runProbes(t, segmentProbes()) }, Timeout: 3 * time.Minute},
@@ -201,7 +201,7 @@ func segmentProbes() []probe {
 			},
 		},
 		{
-			what: "a Read Response that nobody asked for", rule: "RFC 5040 §7.2", expected: "Terminate, an error of the STag or the opcode; closed", allowed: ends(0x1100, 0x0206),
+			what: "a Read Response that was not requested", rule: "RFC 5040 §7.2", expected: "Terminate, an error of the STag or the opcode; closed", allowed: ends(0x1100, 0x0206),
 			send: func(w *wire) {
 				w.put(segment{tagged: true, last: true, op: opReadResponse, stag: 0x12345678, payload: make([]byte, 8)})
 			},

@@ -100,7 +100,7 @@ type wire struct {
 	in   chan segment
 }
 
-// newWire returns a connection that has MPA behind it. msn is that of the next Send.
+// newWire returns a connection on which MPA has ended. The next Send has the MSN msn.
 func newWire(t *T, conn net.Conn, crc bool, msn uint32) *wire {
 	w := &wire{t: t, conn: conn, crc: crc, msn: msn, in: make(chan segment)}
 	t.Must(conn.SetReadDeadline(time.Time{}))
