@@ -60,14 +60,16 @@ func TestNFSPing(t *testing.T) {
 				"private data received: f6ab0e1801000107 (sends up to 2048 bytes, receives up to 8192, remote invalidation: no)",
 				"inline thresholds: 4096 bytes to the server, 2048 bytes from it", "RDMA Reads at a time: 16 of this side, 16 of the server",
 				"version=3 seq=1 credits=5 ", "version=4 seq=2 credits=5 ", "version 3: 2 calls, 2 replies, rtt", "version 4: 2 calls, 2 replies, rtt",
-			}, "PROG",
+			},
+			"PROG",
 		},
 		{
 			"only version 3", "-c 3 -i 1ms", old, exitDone,
 			[]string{
 				"version=3 seq=3", "version=4 PROG_MISMATCH: the server has versions 3 to 3",
 				"version 3: 3 calls, 3 replies", "version 4: PROG_MISMATCH: the server has versions 3 to 3",
-			}, "seq=2 PROG",
+			},
+			"seq=2 PROG",
 		},
 		{"neither", "-i 1ms", none, exitPeer, []string{"version 3: PROG_UNAVAIL: the server does not have the program", "version 4: PROG_UNAVAIL"}, "rtt"},
 		{"another program", "-prog 100005 -vers 3 -q -c 1", both, exitPeer, []string{"version 3: PROG_UNAVAIL"}, "NFSPING"},

@@ -102,10 +102,22 @@ func TestVectorTypes(t *testing.T) {
 // TestNumbers compares numbers with RFC 1813 §2.2, §2.6 and §3: the first and last of each list.
 func TestNumbers(t *testing.T) {
 	for _, n := range []struct{ got, want int64 }{
-		{Program, 100003}, {Version, 3}, {ProcNull, 0}, {ProcGetAttr, 1}, {ProcReadDirPlus, 17}, {ProcCommit, 21},
-		{int64(StatusOK), 0}, {int64(StatusPerm), 1}, {int64(StatusJukebox), 10008},
-		{int64(FileTypeReg), 1}, {int64(FileTypeFifo), 7}, {HandleSize, 64},
-		{AccessRead, 1}, {AccessExecute, 0x20}, {PropertyLink, 1}, {PropertyCanSetTime, 0x10},
+		{Program, 100003},
+		{Version, 3},
+		{ProcNull, 0},
+		{ProcGetAttr, 1},
+		{ProcReadDirPlus, 17},
+		{ProcCommit, 21},
+		{int64(StatusOK), 0},
+		{int64(StatusPerm), 1},
+		{int64(StatusJukebox), 10008},
+		{int64(FileTypeReg), 1},
+		{int64(FileTypeFifo), 7},
+		{HandleSize, 64},
+		{AccessRead, 1},
+		{AccessExecute, 0x20},
+		{PropertyLink, 1},
+		{PropertyCanSetTime, 0x10},
 	} {
 		if n.got != n.want {
 			t.Errorf("found %d, expected %d", n.got, n.want)

@@ -1,7 +1,6 @@
 package iwarp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -94,21 +93,7 @@ func listen(t testing.TB, dev *iwarp.Device) verbs.Listener {
 	return ln
 }
 
-// accept connects the side as the responder of the next connection of ln.
-func (s *side) accept(ln verbs.Listener, p *verbs.ConnParams) {
-	s.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	req, err := ln.Accept(ctx)
-	if err == nil {
-		_, err = req.Accept(ctx, s.qp, p)
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
-}
-
-// acceptConn does the same over a stream.
+// acceptConn connects the side as the responder over a stream.
 func (s *side) acceptConn(conn net.Conn, p *verbs.ConnParams) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -232,13 +217,4 @@ func (s *side) fails(wants ...error) {
 			s.Errorf("error %v, want %v", err, want)
 		}
 	}
-}
-
-// poison fills a region, and poisoned reports whether it is unchanged.
-func poison(mr verbs.MemoryRegion) {
-	copy(mr.Bytes(), bytes.Repeat([]byte{0xa5}, len(mr.Bytes())))
-}
-
-func poisoned(mr verbs.MemoryRegion) bool {
-	return bytes.Count(mr.Bytes(), []byte{0xa5}) == len(mr.Bytes())
 }

@@ -14,12 +14,11 @@ import (
 )
 
 func main() {
-	if err := serve(); err != nil {
-		fmt.Fprintln(os.Stderr, "agent:", err)
-		os.Exit(1)
-	}
+	fmt.Fprintln(os.Stderr, "agent:", serve())
+	os.Exit(1)
 }
 
+// serve serves commands until it fails, and returns why.
 func serve() error {
 	if err := raiseLimits(); err != nil {
 		return err

@@ -117,7 +117,10 @@ func tag(stag uint32, to uint64, n int, last bool, more ...func(*Header)) segmen
 	return segment{h, n}
 }
 
-const top = math.MaxUint64
+const (
+	top  = math.MaxUint64
+	half = math.MaxInt32 // of the longest message
+)
 
 func TestQueue(t *testing.T) {
 	other := func(h *Header) { h.ULP = 0x44 }
@@ -140,8 +143,8 @@ func TestQueue(t *testing.T) {
 		{name: "started again", segs: []segment{un(1, 0, 5, false), un(1, 0, 5, true)}, want: OffsetNotNext, code: 4},
 		{name: "ULP changes", segs: []segment{un(1, 0, 5, false), un(1, 5, 5, true, other)}, want: ULPChanged, code: 3},
 		{name: "STag changes", segs: []segment{un(1, 0, 5, false), un(1, 5, 5, true, func(h *Header) { h.ULP2 = 9 })}, want: ULPChanged, code: 3},
-		{name: "longest", segs: []segment{un(1, 0, math.MaxUint32, true), un(2, 0, 1, true)}},
-		{name: "too long", segs: []segment{un(1, 0, math.MaxUint32, false), un(1, math.MaxUint32, 1, true)}, want: MessageTooLong, code: 5},
+		{name: "longest", segs: []segment{un(1, 0, half, false), un(1, half, half, false), un(1, 2*half, 1, true), un(2, 0, 1, true)}},
+		{name: "too long", segs: []segment{un(1, 0, half, false), un(1, half, half, false), un(1, 2*half, 2, true)}, want: MessageTooLong, code: 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var q Queue
