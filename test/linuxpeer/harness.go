@@ -109,21 +109,22 @@ func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) 
 	env.Use(g)
 	count := map[cases.Status]int{}
 	var results []cases.Result
+	var problems []guest.Problem
 	for _, c := range list {
 		if ctx.Err() != nil {
 			break
 		}
 		res := env.Do(ctx, c)
+		for try := 0; try < h.retries && res.Status == cases.Fail && ctx.Err() == nil; try++ {
+			h.print("AGAIN", res)
+			problems = append(problems, env.Close()...)
+			res = env.Do(ctx, c)
+		}
 		results = append(results, res)
 		count[res.Status]++
-		fmt.Fprintf(h.stdout, "%s  %-28s %6.2f s  %s\n", res.Status, res.Name, res.Time.Seconds(), res.Text)
-		if res.Status == cases.Fail || h.verbose {
-			for _, line := range res.Log {
-				fmt.Fprintln(h.stdout, "      "+strings.ReplaceAll(line, "\n", "\n      "))
-			}
-		}
+		h.print(string(res.Status), res)
 	}
-	problems := env.Close()
+	problems = append(problems, env.Close()...)
 	for _, p := range problems {
 		fmt.Fprintf(h.stdout, "FAIL  between the cases: %s\n", p)
 	}
@@ -138,6 +139,16 @@ func (h *harness) cases(ctx context.Context, g *guest.Guest, list []cases.Case) 
 		return false, context.Cause(ctx)
 	}
 	return ok, h.interop(ctx, results, ok, len(results) == len(cases.All()))
+}
+
+// print prints the line of a result and, if it failed, its log.
+func (h *harness) print(status string, res cases.Result) {
+	fmt.Fprintf(h.stdout, "%-4s  %-28s %6.2f s  %s\n", status, res.Name, res.Time.Seconds(), res.Text)
+	if res.Status == cases.Fail || h.verbose {
+		for _, line := range res.Log {
+			fmt.Fprintln(h.stdout, "      "+strings.ReplaceAll(line, "\n", "\n      "))
+		}
+	}
 }
 
 // interop writes the page, or says where the run differs from it.

@@ -25,6 +25,7 @@ type settings struct {
 	run, kernel, cache, mirror                  string
 	keep, list, verbose, required, shell, write bool
 	rebuild, boot                               bool
+	retries                                     int
 	timeout                                     time.Duration
 	interopPage                                 string
 }
@@ -73,7 +74,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.StringVar(&s.run, "run", "", "run the cases whose name matches this regular `expression`")
 	f.StringVar(&s.kernel, "kernel", image.Kernels()[0], "the guest's kernel: "+strings.Join(image.Kernels(), " or "))
 	f.StringVar(&s.cache, "cache", filepath.Join(cache, "rpcrdma-linuxpeer"), "`folder` of guest images and downloaded packages")
-	f.StringVar(&s.mirror, "mirror", "http://mirror.example/debian", "`URL` of Debian's archive; security updates come from URL-security")
+	f.StringVar(&s.mirror, "mirror", "", "`URL` of Debian's archive, by default that of this machine's apt; security updates come from URL-security")
 	f.StringVar(&s.interopPage, "page", "docs/interop.md", "`file` that -write writes and other runs compare with")
 	f.BoolVar(&s.keep, "keep", false, "keep logs and captures of all cases, not only of those that failed")
 	f.BoolVar(&s.list, "list", false, "list the cases and run none")
@@ -83,6 +84,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.BoolVar(&s.write, "write", false, "write the rows of the cases that run to the kernel's part of the page")
 	f.BoolVar(&s.rebuild, "rebuild", false, "build the guest again, of the packages that Debian has now")
 	f.BoolVar(&s.boot, "boot", false, "boot the guest; do not continue from the saved state of an earlier one")
+	f.IntVar(&s.retries, "retries", 0, "run a case that failed again, in a new guest, up to this many times; the first result is printed as AGAIN")
 	f.DurationVar(&s.timeout, "timeout", 9*time.Minute, "limit for everything but -shell")
 	if err := f.Parse(args); err != nil {
 		return s, err

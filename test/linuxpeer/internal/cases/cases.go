@@ -75,7 +75,8 @@ type Env struct {
 // Use makes g the guest that cases share. Close ends it.
 func (e *Env) Use(g *guest.Guest) { e.shared, e.judged = g, 0 }
 
-// Close ends the guest and returns the problems in its log that no case was blamed for.
+// Close ends the guest and returns the problems in its log that no case was blamed for. A case
+// that runs after Close gets a new guest.
 func (e *Env) Close() []guest.Problem {
 	if e.shared == nil {
 		return nil

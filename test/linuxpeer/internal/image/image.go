@@ -23,7 +23,7 @@ type Options struct {
 	Cache  string // Cache is the folder of images and packages.
 	Recipe Recipe // Recipe decides the contents.
 	// Mirror is the URL of Debian's archive; security updates come from the same URL with -security
-	// appended.
+	// appended. If empty, it is the one that this machine installs its packages from.
 	Mirror string
 	// Rebuild replaces an image that exists by one of Debian's present versions.
 	Rebuild  bool
@@ -120,7 +120,12 @@ func Build(ctx context.Context, o Options) (*Image, error) {
 	}
 	defer log.Close()
 	b := &builder{Options: o, run: runner{log: log, lock: held}, work: work}
-	b.apt = apt{dir: filepath.Join(cache, "apt"), mirror: o.Mirror, suite: o.Recipe.Suite, run: b.run}
+	if b.Mirror == "" {
+		if b.Mirror, err = findMirror(ctx, b.run, work); err != nil {
+			return nil, err
+		}
+	}
+	b.apt = apt{dir: filepath.Join(cache, "apt"), mirror: b.Mirror, suite: o.Recipe.Suite, run: b.run}
 	if err := b.build(ctx); err != nil {
 		return nil, err
 	}

@@ -50,6 +50,20 @@ func TestKey(t *testing.T) {
 	}
 }
 
+func TestParseMirror(t *testing.T) {
+	for _, tt := range []struct{ out, want string }{
+		{"", ""},
+		{"http://mirror.example/debian-security/\nhttps://other.example/node\n", ""},
+		{"http://mirror.example/debian-security/\nhttp://mirror.example/debian/\nhttp://second.example/debian\n", "http://mirror.example/debian"},
+		{"file:/srv/debian\n", ""}, // apt-get runs elsewhere
+		{"https://user:word@mirror.example:8080/pub/debian", "https://user:word@mirror.example:8080/pub/debian"},
+	} {
+		if got := parseMirror(tt.out); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.out, got, tt.want)
+		}
+	}
+}
+
 func TestParseURIs(t *testing.T) {
 	const sum = "861ee94f3b1309863d56d67098f49da3861ee94f3b1309863d56d67098f49da3"
 	const good = "'http://mirror.example/a/perftest_4.5%2b0.17-1_amd64.deb' perftest_4.5+0.17-1_amd64.deb 266940 SHA256:" + sum + "\n"
