@@ -9,7 +9,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/internal/process"
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
 const serverEnv = "TRANSPORTBENCH_SERVER"
@@ -35,25 +34,27 @@ func Serve(in io.Reader, out io.Writer) error {
 		}
 		addrs[name] = ln.Addr().String()
 	}
-	dev, err := rdmatcp.Open(nil)
-	if err != nil {
-		return err
-	}
 	h := newHandler()
-	for _, depth := range []int{1, deep} {
-		s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, config(depth))
+	for _, p := range networked() {
+		dev, err := p.open()
 		if err != nil {
 			return err
 		}
-		addrs[listener(depth)] = s.Addr()
+		for _, depth := range []int{1, deep} {
+			s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, config(depth))
+			if err != nil {
+				return err
+			}
+			addrs[listener(p.name, depth)] = s.Addr()
+		}
 	}
 	return process.Answer(in, out, addrs)
 }
 
-// listener returns the name of the listener for a load.
-func listener(depth int) string {
+// listener returns the name of a provider's listener for a load.
+func listener(provider string, depth int) string {
 	if depth <= 32 {
-		return RDMATCP
+		return provider
 	}
-	return RDMATCP + "-deep"
+	return provider + "-deep"
 }

@@ -14,12 +14,12 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
-	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 )
 
 // Names of the systems measured, besides those of package verbs.
 const (
 	RDMATCP = "rdmatcp"
+	IWARP   = "iwarp"
 	Stubs   = "stubs"
 	Mem     = "mem"
 	NetRPC  = "net/rpc"
@@ -95,7 +95,7 @@ func Compare(o Options) (results []Result, err error) {
 			err = errors.Join(err, f())
 		}
 	}()
-	for _, open := range []func() error{s.openTCP, s.openPeers, s.openRDMATCP, s.openMem} {
+	for _, open := range []func() error{s.openTCP, s.openPeers, s.openNetworked, s.openMem} {
 		if err := open(); err != nil {
 			return nil, err
 		}
@@ -252,31 +252,40 @@ func (s *suite) openPeers() error {
 	)
 }
 
-func (s *suite) openRDMATCP() error {
-	dev, err := rdmatcp.Open(nil)
+func (s *suite) openNetworked() error {
+	for _, p := range networked() {
+		if err := s.openProvider(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *suite) openProvider(p provider) error {
+	dev, err := p.open()
 	if err != nil {
 		return err
 	}
 	s.closes = append(s.closes, dev.Close)
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(shape.Depth)], op, shape)
+		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape)
 		if err != nil {
 			return nil, nil, err
 		}
 		return calling(shape.Depth, c.call), c, nil
+	}
+	err = errors.Join(s.each(p.name, callOnly, calls, dial), s.each(p.name, bothWays, bulk, dial))
+	if p.name != RDMATCP || err != nil {
+		return err
 	}
 	stubs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialStubs(s.ctx, dev, s.server.Addrs[listener(shape.Depth)], shape)
+		c, err := dialStubs(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], shape)
 		if err != nil {
 			return nil, nil, err
 		}
 		return calling(shape.Depth, c.call), c, nil
 	}
-	return errors.Join(
-		s.each(RDMATCP, callOnly, calls, dial),
-		s.each(Stubs, callOnly, calls, stubs),
-		s.each(RDMATCP, bothWays, bulk, dial),
-	)
+	return s.each(Stubs, callOnly, calls, stubs)
 }
 
 // openMem opens both ends in this process.
@@ -293,14 +302,14 @@ func (s *suite) openMem() error {
 	s.closes = append(s.closes, there.Close, here.Close)
 	h := newHandler()
 	for _, depth := range []int{1, deep} {
-		srv, err := rdmaio.Listen(s.ctx, there, listener(depth), h, config(depth))
+		srv, err := rdmaio.Listen(s.ctx, there, listener(Mem, depth), h, config(depth))
 		if err != nil {
 			return err
 		}
 		s.closes = append(s.closes, srv.Close)
 	}
 	dial := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
-		c, err := dialRDMA(s.ctx, here, listener(shape.Depth), op, shape)
+		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	rdma "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -15,5 +16,6 @@ type provider struct {
 func networked() []provider {
 	return []provider{
 		{"rdmatcp", func() (rdma.Device, error) { return rdmatcp.Open(nil) }},
+		{"iwarp", func() (rdma.Device, error) { return iwarp.Open(nil) }},
 	}
 }

@@ -51,6 +51,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32", "net/rpc call 128 B x 32", "grpc call 128 B x 256",
 		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "mem call 128 B x 1",
+		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp read 64 KiB x 16", "iwarp write 1 MiB x 8",
 		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",
 		"rdmatcp write 4 KiB x 32", "rdmatcp read 1 MiB x 1", "rdmatcp write 1 MiB x 8", "mem read 1 MiB x 8", "copy write 1 MiB x 1",
 	} {
@@ -64,7 +65,7 @@ func TestRun(t *testing.T) {
 		"rdmatcp call 128 B x 32 of net/rpc call", "rdmatcp call 128 B x 32 p99/p50", "rdmatcp call 128 B x 256 of framed-go call",
 		"rdmatcp write 64 KiB x 16 of tcp write", "rdmatcp write 64 KiB x 16 of segments write", "rdmatcp write 64 KiB x 16 of grpc write",
 		"rdmatcp write 1 MiB x 1 of tcp write", "rdmatcp write 1 MiB x 8 of segments write", "rdmatcp write 1 MiB x 8 of grpc write",
-		"rdmatcp read 64 KiB x 16 of rdmatcp write", "mem write 1 MiB x 1 p50 x copy",
+		"rdmatcp read 64 KiB x 16 of rdmatcp write", "iwarp read 64 KiB x 16 of iwarp write", "iwarp write 64 KiB x 16 of segments write", "mem write 1 MiB x 1 p50 x copy",
 	} {
 		if !bounds[want] {
 			t.Errorf("no target %q", want)

@@ -18,6 +18,7 @@ func targets(r *transport.Result, find finder) (all []target.Target) {
 			add(target.AtLeast("of "+name+" "+op, other.NS/r.NS, bound))
 		}
 	}
+	networked := transport.Networked(r.Name)
 	switch {
 	case r.Name == transport.Mem && r.Op == verbs.Call && r.Shape.Depth == 1:
 		add(target.AtMost("us", r.P50/1e3, 2))
@@ -27,9 +28,9 @@ func targets(r *transport.Result, find finder) (all []target.Target) {
 		}
 	case r.Name == transport.Stubs && r.Shape.Depth == 1:
 		add(target.AtMost("objects", r.Mallocs, 4))
-	case r.Name == transport.RDMATCP && r.Op == verbs.Call:
+	case networked && r.Op == verbs.Call:
 		smallCalls(r, find, add, speed)
-	case r.Name == transport.RDMATCP:
+	case networked:
 		bulk(r, add, speed)
 	}
 	return all
@@ -59,7 +60,7 @@ func smallCalls(r *transport.Result, find finder, add func(target.Target), speed
 
 func bulk(r *transport.Result, add func(target.Target), speed func(string, string, float64)) {
 	if r.Op == verbs.Read {
-		speed(transport.RDMATCP, verbs.Write, 0.95)
+		speed(r.Name, verbs.Write, 0.95)
 	} else {
 		switch {
 		case r.Shape.Size < 64<<10:

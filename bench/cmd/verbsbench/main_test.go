@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Idle) != 1 || r.Idle[0].Client <= 0 || r.Idle[0].Server <= 0 {
+	if len(r.Idle) != 2 || slices.ContainsFunc(r.Idle, func(x idleRow) bool { return x.Client <= 0 || x.Server <= 0 }) {
 		t.Errorf("idle connections %+v", r.Idle)
 	}
 	seen := map[string]bool{}
@@ -48,6 +49,7 @@ func TestRun(t *testing.T) {
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32",
 		"tcp write 1 MiB x 8", "segments write 64 KiB x 16", "mem call 128 B x 1", "mem read 1 MiB x 8",
 		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "mem call 128 B x 32", "rdmatcp write 1 MiB x 1", "rdmatcp read 64 KiB x 16",
+		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp write 1 MiB x 1", "iwarp read 64 KiB x 16",
 	} {
 		if !seen[want] {
 			t.Errorf("no row %q", want)
