@@ -1,13 +1,14 @@
 package wireshark_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,16 +153,38 @@ func (r *recording) Dial(ctx context.Context, addr string, qp verbs.QueuePair, p
 	return r.DialConn(ctx, pcapng.Record(conn, pcapng.Recording{File: r.file, Name: "client", Initiator: true, Now: now}), qp, params)
 }
 
+// captured holds a capture. Connections write to it until their provider has closed them, which may
+// be after their queue pairs' Close has returned.
+type captured struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+// Write implements io.Writer.
+func (c *captured) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.b = append(c.b, b...)
+	return len(b), nil
+}
+
+// bytes returns a copy of the capture so far, which consists of whole blocks.
+func (c *captured) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.b)
+}
+
 // recordAll returns the name of a capture of connections of clients. work dials by devices that it
 // wraps.
 func recordAll(t *testing.T, work func(wrap func(streams) verbs.Device)) string {
 	t.Helper()
-	var out bytes.Buffer
-	file := pcapng.NewFile(&out, 0)
+	out := new(captured)
+	file := pcapng.NewFile(out, 0)
 	now := new(atomic.Int64)
 	work(func(dev streams) verbs.Device { return &recording{dev, file, now} })
 	name := filepath.Join(t.TempDir(), "recorded.pcapng")
-	if err := errors.Join(file.Err(), os.WriteFile(name, out.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(file.Err(), os.WriteFile(name, out.bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return name
