@@ -5,10 +5,21 @@ import (
 	"time"
 )
 
-// perftestCases run perftest's programs in the guest on siw. They exchange their parameters in a
-// protocol of their own.
+// perftestCases run perftest's programs on siw, in the guest and against the provider iwarp.
 func perftestCases() []Case {
-	return []Case{{Name: "perftest/siw", Run: perftestSiw, Timeout: 2 * time.Minute}}
+	const limit = 2 * time.Minute
+	all := []Case{{Name: "perftest/siw", Run: perftestSiw, Timeout: limit}}
+	for _, write := range []bool{false, true} {
+		name, program := "send", "ib_send_bw"
+		if write {
+			name, program = "write", "ib_write_bw"
+		}
+		all = append(all,
+			Case{Name: "perftest/" + name + "-to-guest", Timeout: limit, Run: func(t *T) { perftestTo(t, program, write) }},
+			Case{Name: "perftest/" + name + "-from-guest", Timeout: limit, Run: func(t *T) { perftestFrom(t, program, write) }},
+		)
+	}
+	return all
 }
 
 func perftestSiw(t *T) {
