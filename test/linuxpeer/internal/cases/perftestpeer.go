@@ -15,44 +15,40 @@ const (
 	perftestSize = 4096
 )
 
-// perftestDepths are the depths of Reads, of which there are none.
-var perftestDepths = &verbs.ConnParams{InitiatorDepth: 1, ResponderResources: 1}
-
 // perftestCommand is a program of perftest with the options for a peer outside the guest.
 func perftestCommand(program, port string, n int, more ...string) []string {
 	options := []string{program, "-R", "-F", "-d", "siw0", "-p", port, "-s", fmt.Sprint(perftestSize), "-n", fmt.Sprint(n)}
 	return append(options, more...)
 }
 
-// perftestTo sends to a server of perftest in the guest.
-func perftestTo(t *T, program string, write bool) {
+// perftestTo is the client of a server of perftest in the guest.
+func perftestTo(t *T, program string, op verbs.Opcode) {
 	const n = 500
 	server := t.Background(perftestCommand(program, fmt.Sprint(perftestPort), n)...)
 	dev := device(t, false)
 	res, err := perftest.Run(t.Context(), dev, perftest.Config{
-		Write: write, Messages: n, Size: perftestSize,
+		Op: op, Messages: n, Size: perftestSize,
 		Connect: func(qp verbs.QueuePair) error {
 			t.AwaitListener(perftestPort) // which the server closes and opens again
-			_, err := dev.Dial(t.Context(), t.Forward(perftestPort), qp, perftestDepths)
+			_, err := dev.Dial(t.Context(), t.Forward(perftestPort), qp, nil)
 			return err
 		},
 	})
 	t.Must(err)
 	perftestEnd(t, server, n)
 	text := ""
-	if !write {
+	if op == verbs.Send {
 		if res.Credit == 0 || res.Credit > n {
 			t.Errorf("the server's RDMA Write of its credit: %d messages of %d", res.Credit, n)
 		}
 		text = fmt.Sprintf(", credit for %d", res.Credit)
 	}
-	t.Report(Finding{What: fmt.Sprintf("%s -R of perftest as server of this module, %d messages of %d bytes",
-		program, n, perftestSize), Saw: "runs"})
+	perftestReport(t, program, "server, the provider iwarp as client", n)
 	t.Say("version %s: %d messages%s", res.Version, n, text)
 }
 
-// perftestFrom receives from a client of perftest in the guest.
-func perftestFrom(t *T, program string, write bool) {
+// perftestFrom is the server of a client of perftest in the guest.
+func perftestFrom(t *T, program string, op verbs.Opcode) {
 	const n = 1000
 	dev := device(t, false)
 	ln, err := dev.Listen(t.Context(), "127.0.0.1:0")
@@ -62,20 +58,19 @@ func perftestFrom(t *T, program string, write bool) {
 	t.Must(err)
 	client := t.Background(perftestCommand(program, port, n, guest.HostAddr)...)
 	res, err := perftest.Run(t.Context(), dev, perftest.Config{
-		Server: true, Write: write, Messages: n, Size: perftestSize,
+		Server: true, Op: op, Messages: n, Size: perftestSize,
 		Connect: func(qp verbs.QueuePair) error {
 			req, err := ln.Accept(t.Context())
 			if err != nil {
 				return err
 			}
-			_, err = req.Accept(t.Context(), qp, perftestDepths)
+			_, err = req.Accept(t.Context(), qp, nil)
 			return err
 		},
 	})
 	t.Must(err)
 	perftestEnd(t, client, n)
-	t.Report(Finding{What: fmt.Sprintf("%s -R of perftest as client of this module, %d messages of %d bytes",
-		program, n, perftestSize), Saw: "runs"})
+	perftestReport(t, program, "client, the provider iwarp as server", n)
 	t.Say("version %s: %d messages", res.Version, n)
 }
 
@@ -87,4 +82,10 @@ func perftestEnd(t *T, p *Process, n int) {
 	if !line.MatchString(out) {
 		t.Errorf("no line for %d messages of %d bytes: %s", n, perftestSize, out)
 	}
+}
+
+// perftestReport reports that a program runs, with its role and that of the provider.
+func perftestReport(t *T, program, roles string, n int) {
+	what := fmt.Sprintf("%s -R of perftest as %s, %d messages of %d bytes", program, roles, n, perftestSize)
+	t.Report(Finding{What: what, Saw: "runs"})
 }

@@ -72,7 +72,8 @@ func (c *conn) open(dev verbs.Device, n, depth int) error {
 		q.wake = wake
 		c.closers = append(c.closers, q.cq.Close)
 	}
-	if c.mr, err = pd.RegisterMemory(make([]byte, n), verbs.AccessLocalWrite|verbs.AccessRemoteWrite); err != nil {
+	const access = verbs.AccessLocalWrite | verbs.AccessRemoteWrite | verbs.AccessRemoteRead
+	if c.mr, err = pd.RegisterMemory(make([]byte, n), access); err != nil {
 		return err
 	}
 	c.closers = append(c.closers, c.mr.Deregister)

@@ -1,8 +1,8 @@
-// Package perftest is the other end of the programs ib_send_bw and ib_write_bw of linux-rdma's
-// perftest 4.5, for the option -R. It runs over a device of package verbs.
+// Package perftest is the other end of the programs ib_send_bw, ib_write_bw and ib_read_bw of
+// linux-rdma's perftest 4.5, for the option -R. It runs over a device of package verbs.
 //
 // No document has perftest's protocol. This package follows its sources: in src the files
-// perftest_communication.c, send_bw.c and write_bw.c.
+// perftest_communication.c, send_bw.c, write_bw.c and read_bw.c.
 //
 // # Connections
 //
@@ -22,15 +22,18 @@
 //	56 bytes  handshake; then the client connects for the data
 //	56 bytes  handshake
 //	56 bytes  handshake with the key and the address of the memory: [Memory]
-//	56 bytes  handshakes: 3 for ib_send_bw, 2 for ib_write_bw
+//	56 bytes  handshakes: 3 for ib_send_bw, 2 for the others
 //
-// Now the client sends the data. Then:
+// Now the client sends, writes or reads the data. Then:
 //
-//	56 bytes  handshake, ib_write_bw only
-//	 8 bytes  5 times, ib_write_bw only: message size, messages, and three speeds as doubles
+//	56 bytes  handshake, not for ib_send_bw
+//	 8 bytes  5 times, not for ib_send_bw: message size, messages, and three speeds as doubles
 //	56 bytes  handshake
 //
 // The server ends the data's connection. Then the client ends the other one.
+//
+// A server of ib_write_bw does not know whether it has received the last Writes: the client
+// completes them when they are sent, and the handshake takes the other connection.
 //
 // # Credit
 //

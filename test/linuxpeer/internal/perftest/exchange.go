@@ -43,7 +43,7 @@ func (r *run) got(n int) ([]byte, error) {
 // handshake exchanges n handshakes.
 func (r *run) handshake(n int) error {
 	mine := r.data.memory()
-	if r.Write {
+	if r.Op != verbs.Send {
 		mine.Addr += counterSize
 	}
 	for i := range n {

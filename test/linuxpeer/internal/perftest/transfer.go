@@ -14,18 +14,17 @@ const counterSize = 8
 // payload is the part of the region behind the counter.
 func (r *run) payload() []verbs.SGE { return r.data.part(counterSize, r.Size) }
 
-// transfer sends or receives the data. RDMA Writes of the peer need nothing of this end.
+// transfer moves the data. RDMA Writes and Reads of the peer need nothing of this end.
 func (r *run) transfer() error {
-	wr := verbs.SendWR{Opcode: verbs.Send, SGL: r.payload()}
 	switch {
-	case r.Write && r.Server:
-		return nil
-	case r.Server:
+	case !r.Server:
+		// A Send does not use the address and the key.
+		wr := verbs.SendWR{Opcode: r.Op, SGL: r.payload(), RemoteAddr: r.mem.Addr, RKey: r.mem.Key}
+		return r.data.post(r.ctx, r.Messages, wr)
+	case r.Op == verbs.Send:
 		return r.take()
-	case r.Write:
-		wr.Opcode, wr.RemoteAddr, wr.RKey = verbs.RDMAWrite, r.mem.Addr, r.mem.Key
 	}
-	return r.data.post(r.ctx, r.Messages, wr)
+	return nil
 }
 
 // take receives the messages, and writes the credit for them.
