@@ -37,8 +37,8 @@
 //
 // # Credit
 //
-// iWARP has no way to say that no Receive is posted. Therefore the receiver of ib_send_bw writes the
-// number of messages that it has received to the sender's memory with an RDMA Write, as a
+// iWARP has no way to say that no Receive is posted. Therefore the receiver of ib_send_bw writes
+// the number of messages that it has received to the sender's memory with an RDMA Write, as a
 // little-endian number of 4 bytes, after each third of its Receives. The sender has at most as many
 // messages on their way as there are Receives. For the address, the handshakes of ib_send_bw name
 // this counter, not the data.

@@ -11,11 +11,15 @@ import (
 func (r *run) expect() error { return r.ctl.receive(1, r.ctl.part(handshakeSize, handshakeSize)) }
 
 // exchange sends a message and returns the peer's, which has the same length. The client is first.
+// It posts no Receive for the message after the answer: the server may end the connection.
 func (r *run) exchange(b []byte) (peer []byte, err error) {
 	if r.Server {
 		if peer, err = r.got(len(b)); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.expect(); err != nil {
+		return nil, err
 	}
 	copy(r.ctl.mr.Bytes(), b)
 	if err := r.ctl.post(r.ctx, 1, verbs.SendWR{Opcode: verbs.Send, SGL: r.ctl.part(0, len(b))}); err != nil {
@@ -37,7 +41,7 @@ func (r *run) got(n int) ([]byte, error) {
 	if len(b) != n {
 		return nil, fmt.Errorf("a message of %d bytes, expected %d: %x", len(b), n, b)
 	}
-	return b, r.expect()
+	return b, nil
 }
 
 // handshake exchanges n handshakes.

@@ -14,7 +14,7 @@ import (
 // Receives is the number of Receives that a server of ib_send_bw posts, and perftest's default.
 const Receives = 512
 
-// Config says what is run. The guest's program must have the same options.
+// Config has the settings of a run. The guest's program must have the same options.
 type Config struct {
 	Server bool // Server says that this end is the server: it does not start the transfers.
 
@@ -22,17 +22,19 @@ type Config struct {
 	// ib_read_bw.
 	Op verbs.Opcode
 
-	Messages int // Messages is the number of messages: at most Receives for a client of ib_send_bw.
-	Size     int // Size is their length.
+	// Messages is the number of messages: at most Receives for a client of ib_send_bw.
+	Messages int
+
+	Size int // Size is the length of a message.
 
 	// Connect connects a queue pair, by Dial or by Accept. It is called twice.
 	Connect func(qp verbs.QueuePair) error
 }
 
-// Result is what a run has seen.
+// Result has the peer's version and credit.
 type Result struct {
-	Version string // Version is that of the peer's program.
-	Credit  int    // Credit is the number of messages that the peer has written to this end's counter.
+	Version string // Version belongs to the peer's program.
+	Credit  int    // Credit is the number that the peer has written to this end's counter.
 }
 
 // run is a run in progress.
@@ -44,7 +46,8 @@ type run struct {
 	mem  Memory // the peer's, from its last handshake
 }
 
-// Run is one end of a run of ib_send_bw, ib_write_bw or ib_read_bw on a device. The other is perftest's.
+// Run is one end of a run of ib_send_bw, ib_write_bw or ib_read_bw on a device. The other end is
+// perftest's.
 func Run(ctx context.Context, dev verbs.Device, cfg Config) (res Result, err error) {
 	if !cfg.Server && cfg.Op == verbs.Send && cfg.Messages > Receives {
 		return res, fmt.Errorf("perftest: %d messages, expected at most %d, the peer's Receives", cfg.Messages, Receives)
@@ -71,10 +74,12 @@ func Run(ctx context.Context, dev verbs.Device, cfg Config) (res Result, err err
 	return res, nil
 }
 
-// begin connects both connections and exchanges what precedes the data.
+// begin connects both connections and exchanges the messages before the data.
 func (r *run) begin() (version string, err error) {
-	if err := r.expect(); err != nil {
-		return "", err
+	if r.Server {
+		if err := r.expect(); err != nil {
+			return "", err
+		}
 	}
 	if err := r.Connect(r.ctl.qp); err != nil {
 		return "", err
@@ -107,7 +112,7 @@ func (r *run) begin() (version string, err error) {
 	return string(text), r.handshake(4)
 }
 
-// end exchanges what follows the data. The server ends the connection of the data, then the client
+// end exchanges the messages after the data. The server ends the connection of the data, then the client
 // the other one.
 func (r *run) end() error {
 	if r.Op != verbs.Send {
