@@ -112,8 +112,8 @@ func (r *run) begin() (version string, err error) {
 	return string(text), r.handshake(4)
 }
 
-// end exchanges the messages after the data. The server ends the connection of the data, then the client
-// the other one.
+// end exchanges the messages after the data. The server ends the connection of the data, then the
+// client the other one.
 func (r *run) end() error {
 	if r.Op != verbs.Send {
 		if err := r.handshake(1); err != nil {
