@@ -24,7 +24,7 @@ func perftestCases() []Case {
 // perftestLoop runs its arguments, a program of perftest, as server and as client on siw0. The
 // client tries again when the server does not listen yet, which netstat does not show, and when the
 // first FPDU lies unread between two siws, a race that siw itself has (see readNudging): both ends
-// then wait for ever. It can fail after its result: docs/linux-peer.md, "Pitfalls of siw".
+// then wait without end. It can fail after its result: docs/linux-peer.md, "Pitfalls of siw".
 const perftestLoop = `
 	n=0
 	"$@" >/tmp/server 2>&1 & server=$!
