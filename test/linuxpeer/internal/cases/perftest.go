@@ -25,7 +25,7 @@ func perftestCases() []Case {
 // client tries again when the server does not listen yet, which netstat does not show, and when the
 // first FPDU lies unread between two siws, a race that siw itself has (see readNudging): both ends
 // then wait without end. It can fail after its result: docs/linux-peer.md, "Pitfalls of siw".
-// A server whose client was killed can crash in librdmacm: the kernel's log is not told of that.
+// A server whose client was killed can crash in librdmacm, which the kernel is made not to log.
 const perftestLoop = `
 	echo 0 >/proc/sys/debug/exception-trace
 	n=0

@@ -227,22 +227,22 @@ func terminateBytes(t *T) {
 	s := w.next(call())
 	s.qn = 3
 	w.put(s)
-	for got := range w.in {
-		if got.op != opTerminate || len(got.payload) < 4 {
-			t.Fatalf("opcode %d with %x, expected a Terminate", got.op, got.payload)
-		}
-		const want = "1201c000"
-		saw, deviation := fmt.Sprintf("`%x`", got.payload[:4]), false
-		if saw != "`"+want+"`" {
-			saw, deviation = saw+": layer and error type have changed places, and the header bits are at the other end; rows below have the meaning", true
-		}
-		t.Report(Finding{
-			What: "the first four bytes of a Terminate for an invalid queue", Rule: "RFC 5040 §4.8",
-			Expected: "`" + want + "`: layer 1, type 2, code 1, M and D", Saw: saw, Deviation: deviation,
-		})
-		return
+	got, ok := <-w.in
+	if !ok {
+		t.Fatalf("no Terminate")
 	}
-	t.Fatalf("no Terminate")
+	if got.op != opTerminate || len(got.payload) < 4 {
+		t.Fatalf("opcode %d with %x, expected a Terminate", got.op, got.payload)
+	}
+	const want = "1201c000"
+	saw, deviation := fmt.Sprintf("`%x`", got.payload[:4]), false
+	if saw != "`"+want+"`" {
+		saw, deviation = saw+": layer and error type have changed places, and the header bits are at the other end; rows below have the meaning", true
+	}
+	t.Report(Finding{
+		What: "the first four bytes of a Terminate for an invalid queue", Rule: "RFC 5040 §4.8",
+		Expected: "`" + want + "`: layer 1, type 2, code 1, M and D", Saw: saw, Deviation: deviation,
+	})
 }
 
 // readRequest returns a Read Request into an STag that is no matter of the peer's.
