@@ -47,8 +47,8 @@ type framer struct {
 
 var _ stream.Framer = (*framer)(nil)
 
-// put appends the start of an FPDU: the length of its ULPDU, which has n bytes behind the DDP
-// header, and that header.
+// put appends the start of an FPDU: the length of its ULPDU, and the DDP header. n is the number of
+// bytes of the ULPDU behind that header.
 func put(b []byte, h *ddp.Header, n int) []byte {
 	var buf [untaggedSize]byte
 	binary.BigEndian.PutUint16(buf[:], uint16(h.Size()+n))

@@ -40,7 +40,8 @@ type PeerReport struct {
 	What   string       // the reason
 	Where  string       // the place that the report names
 
-	// Caused reports whether the report names r, which was sent and is not completed.
+	// Caused reports whether the report names r. It is called for requests that were sent and
+	// are not completed.
 	Caused func(r *Request) bool
 }
 

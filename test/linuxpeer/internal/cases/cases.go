@@ -21,8 +21,8 @@ type Case struct {
 	Timeout time.Duration
 	Run     func(t *T) // Run is the case.
 
-	// Own gives the case a guest of its own, which is ended after it. Problems in the log of its
-	// kernel do not fail the case: it looks for those that it expects with [T.KernelLog].
+	// Own gives the case a guest of its own. The guest is ended after the case. Problems in the log
+	// of its kernel do not fail the case: it looks for those that it expects with [T.KernelLog].
 	Own bool
 }
 

@@ -10,7 +10,7 @@ import (
 // expect posts the Receive for the next message.
 func (r *run) expect() error { return r.ctl.receive(1, r.ctl.part(handshakeSize, handshakeSize)) }
 
-// exchange sends a message and returns the peer's, which has the same length. The client is first.
+// exchange sends a message and returns the peer's. Both have the same length. The client is first.
 // It posts no Receive for the message after the answer: the server may end the connection.
 func (r *run) exchange(b []byte) (peer []byte, err error) {
 	if r.Server {

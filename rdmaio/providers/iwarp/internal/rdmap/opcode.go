@@ -52,7 +52,7 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode %d", uint8(o))
 }
 
-// OpcodeOf returns the opcode in an RDMAP control field, which is not checked.
+// OpcodeOf returns the opcode in an RDMAP control field. It does not check the field.
 func OpcodeOf(control uint8) Opcode { return Opcode(control & maskOpcode) }
 
 // Control returns the RDMAP control field of a message.

@@ -56,8 +56,8 @@ func newTarget(t *testing.T, dev *iwarp.Device, rights verbs.Access) *target {
 	return a
 }
 
-// try runs a script on a fresh connection of the target, which has one Receive of 16 bytes, and
-// ends the script's direction behind it. It returns the events, and the host's reason.
+// try posts one Receive of 16 bytes at the target, runs a script on a new connection to it, and
+// then closes the script's direction. It returns the events, and the host's reason.
 func (a *target) try(f stranger.Startup, script func(p *stranger.Endpoint)) (all []stranger.Event, p *stranger.Endpoint, err error) {
 	a.t.Helper()
 	here, there := pipe()
