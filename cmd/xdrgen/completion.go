@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/cli/completion"
 )
@@ -82,6 +83,8 @@ func completeFlag(f *completion.Flag, data bool) {
 		f.Kind = completion.Asked
 	case f.Long == "allow":
 		f.Kind, f.Values = completion.OneOf, append([]string{"wire", "source", "extension"}, ruleNames("compat")...)
+	case f.Long == "with":
+		f.Kind, f.Values = completion.OneOf, ir.MethodWords()
 	case f.Long == "disable":
 		f.Kind, f.Values = completion.OneOf, ruleNames("lint")
 	}

@@ -182,7 +182,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
-		if files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: row.dir, Tests: true}); err != nil {
+		if files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: row.dir, Tests: true, With: withMethods(r.Bind, nil)}); err != nil {
 			return err
 		}
 		r.Diags = append(r.Diags, more...)

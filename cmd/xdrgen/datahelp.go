@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, without writing anything.
 
-Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-tests] FILE.x...
+Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x
@@ -18,6 +18,9 @@ exit code is 3 if there are differences.
   -package NAME      Go package name; the default is the name of the output folder
   -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
   -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
+  -with NAMES        optional methods of the Go types, separated by commas, added to those of the
+                     default (string) and of the sidecar; none removes all before it:
+                       string  String() string, for logs
   -tests             also compare NAME_xdr_test.go
 `
 

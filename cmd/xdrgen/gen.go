@@ -26,6 +26,7 @@ type genCmd struct {
 	Tests      bool   `name:"tests"`
 
 	Rename []string `name:"rename" sep:"none"`
+	With   []string `name:"with"`
 }
 
 // run writes the package of one unit, and prints the names of the files that changed. If
@@ -79,6 +80,9 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if o.Renames, err = renames(g.Rename); err != nil {
 		return nil, usage(env, err)
 	}
+	if err := checkWith(g.With); err != nil {
+		return nil, usage(env, err)
+	}
 	o.ImportRoot, o.Generate = g.ImportRoot, true
 	r, err := sema.Compile(o)
 	if err != nil {
@@ -89,6 +93,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		var more []diag.Diagnostic
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
+			With: withMethods(r.Bind, g.With),
 		})
 		if err != nil {
 			return nil, failed(env, err)

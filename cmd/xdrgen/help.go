@@ -97,7 +97,7 @@ in real files and has only one reading.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-tests] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -118,6 +118,9 @@ there are errors, it writes nothing.
   -package NAME      Go package name; the default is the name of the output folder
   -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
   -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
+  -with NAMES        optional methods of the Go types, separated by commas, added to those of the
+                     default (string) and of the sidecar; none removes all before it:
+                       string  String() string, for logs
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
 `
 
@@ -193,6 +196,8 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   payload  CONST                     a payload follows the body of this header type
   ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
                                      item that direct data placement may move separately
+  with     NAME...                   optional methods of the Go types (see xdrgen help gen); none removes
+                                     those before it, such as those of the default
 `
 
 const helpFormats = `Output formats.

@@ -17,6 +17,7 @@
 //	number   STRUCT.FIELD SPACE DATA default    and empty DATA is the default value
 //	payload  CONST                      a payload follows the body of this header type
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
+//	with     NAME...                    optional methods of the Go types; none drops the previous
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -99,7 +100,7 @@ func (p *parser) words(start, end int) []Word {
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -129,6 +130,8 @@ func form(word string) (text string, n int) {
 		return "payload CONST", 2
 	case "ddp":
 		return "ddp PROGRAM.VERSION.PROC args|result field.path", 4
+	case "with":
+		return "with NAME...", 2
 	}
 	return "", 0
 }
@@ -136,7 +139,7 @@ func form(word string) (text string, n int) {
 // more reports whether a statement may have more words than form returns.
 func more(w []Word) bool {
 	switch w[0].Text {
-	case "type":
+	case "type", "with":
 		return true
 	case "code":
 		return w[1].Text == ir.SpaceHeaderType
@@ -204,6 +207,8 @@ func (p *parser) line(w []Word) {
 		}
 	case "ddp":
 		p.ddp(w, all)
+	case "with":
+		p.with(w)
 	}
 }
 

@@ -40,7 +40,8 @@ number  s.g property other
 number  s.flags flag
 payload A_MSG
 ddp     PROG.V1.READ result ok.data
-ddp     PROG.V1.WRITE args data`)
+ddp     PROG.V1.WRITE args data
+with    none string`)
 	if found != nil {
 		t.Fatal(found)
 	}
@@ -65,12 +66,12 @@ ddp     PROG.V1.WRITE args data`)
 		got = append(got, fmt.Sprint("number ", n.Struct, ".", n.Field, " ", n.Space, " ", n.Data, " ", n.Default))
 	}
 	got = append(got, "payload "+f.Payloads[0].Text)
-	got = append(got, b.Package, strings.Join(b.Imports, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
+	got = append(got, b.Package, strings.Join(b.Imports, ","), strings.Join(b.With, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
 		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "payload A_MSG",
-		"example.org/gen/u", "unit/file.x", "unit/file.x", "codes", "u.bind",
+		"example.org/gen/u", "unit/file.x", "none,string", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -111,6 +112,10 @@ func TestBad(t *testing.T) {
 		"ddp P.V args a":                         "1:5 bind-syntax: found \"P.V\", expected PROGRAM.VERSION.PROC; ",
 		"ddp P.V.F arg a":                        "1:11 bind-syntax: found \"arg\", expected args or result; ",
 		"ddp P.V.F args a..b":                    "1:16 bind-syntax: found \"a..b\", expected names separated by dots; ",
+		"with":                                   "1:1 bind-syntax: found 1 words, expected with NAME...; ",
+		"with none\nwith string":                 "2:1 bind-duplicate: second with; ",
+		"with string strnig":                     "1:13 bind-syntax: \"strnig\" is not an optional method; did you mean string?",
+		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string",
 		"ddp P.V.F args a\nddp P.V.F args  a":    "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {

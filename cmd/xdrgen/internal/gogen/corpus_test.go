@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
@@ -54,7 +55,7 @@ func TestCorpus(t *testing.T) {
 			continue // sema's corpus test says which, and why
 		}
 		pkg := corpusPackage(file)
-		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true})
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -100,7 +101,7 @@ func TestDocuments(t *testing.T) {
 			}
 			continue
 		}
-		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: doc, Tests: true})
+		out, diags, err := Generate(r.Unit, r.Bind, Options{Package: doc, Tests: true, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/sema"
 )
 
@@ -49,7 +50,7 @@ func FuzzGenerate(f *testing.F) {
 		if r.Unit == nil {
 			return
 		}
-		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0})
+		made, diags, err := Generate(r.Unit, r.Bind, Options{Package: "u", Tests: len(x)%2 == 0, With: ir.DefaultMethods()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,10 +17,11 @@ const (
 
 // Options are the choices of one run.
 type Options struct {
-	Package    string // Go package name
-	ImportPath string // its import path, where known: no import of itself
-	HasDoc     bool   // the folder has a doc.go: write no package comment
-	Tests      bool   // write tests as well
+	Package    string     // Go package name
+	ImportPath string     // its import path, where known: no import of itself
+	HasDoc     bool       // the folder has a doc.go: write no package comment
+	Tests      bool       // write tests as well
+	With       ir.Methods // optional methods
 }
 
 // File is one generated file.
@@ -85,7 +86,7 @@ func (g *gen) begin() []diag.Diagnostic {
 // newGen returns the state of a new run.
 func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 	return &gen{
-		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath,
+		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With,
 		names:   newNames(),
 		bound:   map[*plan.Type]bound{},
 		sames:   map[sameKind]*piece{},
@@ -144,6 +145,7 @@ type gen struct {
 	unit  *ir.Unit
 	bind  *ir.Bind
 	pkg   string
+	with  ir.Methods
 	names *names
 	t     *jen.File // constants and types, the piece being written
 	f     *jen.File // codecs, the piece being written

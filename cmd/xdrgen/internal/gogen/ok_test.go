@@ -29,7 +29,7 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 		}
 		t.FailNow()
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: true, With: ir.DefaultMethods()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.U
 			t.Fatalf("%s: %s\n%s%s", pkg, d.Message, s.x, s.bind)
 		}
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: tests})
+	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: tests, With: ir.DefaultMethods()})
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%v, %v\n%s%s", err, diags, s.x, s.bind)
 	}

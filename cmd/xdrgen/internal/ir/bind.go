@@ -14,6 +14,7 @@ type Bind struct {
 	Messages []Message    // "message": the structs that messages begin with
 	Numbers  []Number     // "number" and "message": the fields that have numbers of code points
 	DDP      []DDPBinding // "ddp": items that may be reduced
+	With     []string     // "with": words for Methods.Apply, all known
 }
 
 // Prefix is a prefix of XDR names that Go names do not have.

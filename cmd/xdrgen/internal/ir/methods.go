@@ -1,0 +1,28 @@
+package ir
+
+// Methods is the set of optional methods of generated types.
+type Methods struct {
+	String bool // "string": String() string
+}
+
+// DefaultMethods returns the methods that generated types have unless the sidecar or the flag
+// -with says otherwise.
+func DefaultMethods() Methods { return Methods{String: true} }
+
+// MethodWords are the words of the sidecar's "with" line and of the flag -with: the names of the
+// optional methods, and "none".
+func MethodWords() []string { return []string{"none", "string"} }
+
+// Apply changes the set by one word: the name of a method adds it, "none" removes all. It reports
+// false if the word is unknown.
+func (m *Methods) Apply(word string) bool {
+	switch word {
+	case "none":
+		*m = Methods{}
+	case "string":
+		m.String = true
+	default:
+		return false
+	}
+	return true
+}

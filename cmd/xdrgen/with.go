@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// checkWith checks the values of -with. Its error is a usage error.
+func checkWith(words []string) error {
+	for _, w := range words {
+		if new(ir.Methods).Apply(w) {
+			continue
+		}
+		all := ir.MethodWords()
+		if near, ok := diag.Nearest(w, all); ok {
+			return fmt.Errorf("-with: %s is not an optional method; did you mean %s?", diag.Quote(w), near)
+		}
+		return fmt.Errorf("-with: %s is not an optional method: use one of %s", diag.Quote(w), strings.Join(all, ", "))
+	}
+	return nil
+}
+
+// withMethods returns the optional methods of a unit: the default, changed by the words of its
+// sidecar and then by those of the flag -with.
+func withMethods(b *ir.Bind, flag []string) ir.Methods {
+	m := ir.DefaultMethods()
+	for _, w := range slices.Concat(b.With, flag) {
+		m.Apply(w)
+	}
+	return m
+}
