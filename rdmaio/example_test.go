@@ -43,7 +43,7 @@ func Example() {
 	reply, err := client.Call(ctx, &rdmaio.Call{Message: rdmaio.Message{Inline: call}})
 	must(err)
 
-	var head oncrpc.Message
+	var head oncrpc.Header
 	must(head.UnmarshalBinary(reply.Message))
 	fmt.Println("refused:", oncrpc.CheckReply(&head, xid))
 	// Output: refused: <nil>

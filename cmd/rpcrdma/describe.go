@@ -106,16 +106,16 @@ func oneSegment(s *strings.Builder, length, key uint32) {
 
 // content appends the kind of the RPC message.
 func content(s *strings.Builder, d *xdr.Decoder) {
-	var m oncrpc.Message
+	var m oncrpc.Header
 	if m.DecodeXDR(d) != nil {
 		s.WriteString("; not a whole RPC message")
 		return
 	}
 	switch m.Body.Type {
-	case oncrpc.Call:
+	case oncrpc.MsgCall:
 		c := &m.Body.Call
 		fmt.Fprintf(s, "; CALL of program %d version %d procedure %d", c.Prog, c.Vers, c.Proc)
-	case oncrpc.Reply:
+	case oncrpc.MsgReply:
 		what := "success"
 		if err := oncrpc.CheckReply(&m, m.XID); err != nil {
 			what = err.Error()

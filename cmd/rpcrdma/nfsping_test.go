@@ -142,7 +142,7 @@ func TestNFSPingFails(t *testing.T) {
 		{"refused", "-c 1", closed.Addr().String(), exitFailed, "no listener"},
 		{"mute", "-c 1 -W 100ms", mute.Addr().String(), exitSilent, "no answer in time"},
 		{"silent", "-c 1 -W 100ms", oncrpcServer(t, nil), exitSilent, "version 3: "},
-		{"credential", "-c 1", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewAuthError(xid, oncrpc.AuthStatTooWeak) }), exitPeer, "credential refused"},
+		{"credential", "-c 1", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewAuthError(xid, oncrpc.AuthStatTooWeak) }), exitPeer, "credential refused"},
 		{"versions", "-vers 3,x", "localhost", exitUsage, `found "3,x", expected numbers with commas`},
 		{"versions twice", "-vers 3,3", "localhost", exitUsage, "each number once"},
 		{"wait", "-W 0s", "localhost", exitUsage, "-W must be positive"},

@@ -105,8 +105,8 @@ func TestPingStages(t *testing.T) {
 		{"shut", shut.Addr().String(), exitFailed, []string{"connection to", "disconnected by the peer", "accepted the TCP connection and closed it"}},
 		{"mute", mute.Addr().String(), exitSilent, []string{"connection to", "no answer in time", "a longer -W"}},
 		{"something else", web.Addr().String(), exitFailed, []string{"connection to", `its first bytes are "HTTP`, "another protocol listens"}},
-		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
-		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Message { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"versions 4 to 4"}},
+		{"program", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewReply(xid, oncrpc.ProgUnavail) }), exitPeer, []string{"call to", "program unavailable", "-prog and -vers"}},
+		{"version", oncrpcServer(t, func(xid uint32) *oncrpc.Header { return oncrpc.NewProgMismatch(xid, 4, 4) }), exitPeer, []string{"versions 4 to 4"}},
 		{"silence", oncrpcServer(t, nil), exitSilent, []string{"call to", "no answer in time"}},
 		{"transport", wrongVersion(t), exitPeer, []string{"ERR_VERS", "supports versions 2 to 2", "version 1"}},
 	} {
@@ -168,7 +168,7 @@ func listener(t *testing.T, serve func(net.Conn)) net.Listener {
 
 // oncrpcServer answers each Call with the message that reply returns. If reply is nil, it never
 // answers.
-func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Message) string {
+func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Header) string {
 	t.Helper()
 	dev, err := rdmatcp.Open(nil)
 	if err != nil {
@@ -176,7 +176,7 @@ func oncrpcServer(t *testing.T, reply func(xid uint32) *oncrpc.Message) string {
 	}
 	var held []*rdmaio.Request
 	var mu sync.Mutex
-	answer := func(r *rdmaio.Request, m *oncrpc.Message) {
+	answer := func(r *rdmaio.Request, m *oncrpc.Header) {
 		e := xdr.NewEncoder(nil)
 		_ = m.EncodeXDR(e)
 		r.Reply(rdmaio.Message{Inline: e.Bytes()}, nil)

@@ -29,7 +29,7 @@ func newService() rdmaio.Handler {
 
 // pong answers calls of all other programs: procedure 0 with success, all else with PROG_UNAVAIL.
 func pong(r *rdmaio.Request) {
-	var head oncrpc.Message
+	var head oncrpc.Header
 	stat := oncrpc.ProgUnavail
 	if head.UnmarshalBinary(r.Message) == nil && head.Body.Call.Proc == 0 {
 		stat = oncrpc.Success

@@ -107,7 +107,7 @@ type pooledCall struct {
 	enc               xdr.Encoder
 	copying, aliasing *xdr.Decoder
 	buf, reply        []byte
-	head              oncrpc.Message
+	head              oncrpc.Header
 	call              rdmaio.Call
 }
 
@@ -122,7 +122,7 @@ func (p *pooledCall) release(c *Client) {
 	p.enc.Reset(nil)
 	p.copying.Reset(nil)
 	p.aliasing.Reset(nil)
-	p.head = oncrpc.Message{}
+	p.head = oncrpc.Header{}
 	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = rdmaio.Message{}, nil, nil, 0
 	c.calls.Put(p)
 }
@@ -215,8 +215,8 @@ func (c *Client) maxReply(results xdr.Value) int {
 
 // encode encodes the message of a call into p.call.
 func (p *pooledCall) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth, args xdr.Value, sites []xdr.Site) error {
-	p.head = oncrpc.Message{XID: xid}
-	p.head.Body.Type = oncrpc.Call
+	p.head = oncrpc.Header{XID: xid}
+	p.head.Body.Type = oncrpc.MsgCall
 	p.head.Body.Call = oncrpc.CallBody{RPCVers: oncrpc.Version, Prog: c.program.Number, Vers: c.program.Version, Proc: proc, Cred: *cred}
 	p.enc.Reset(p.buf[:0])
 	if err := p.head.EncodeXDR(&p.enc); err != nil {

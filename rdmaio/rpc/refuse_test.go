@@ -95,7 +95,7 @@ func TestBadCalls(t *testing.T) {
 	w := newWorld(t, "mem")
 	w.serve(rpc.NewHandler(nil, newService()), nil)
 	conn := w.dial(nil)
-	call := func(words ...uint32) *oncrpc.Message {
+	call := func(words ...uint32) *oncrpc.Header {
 		t.Helper()
 		e := xdr.NewEncoder(nil)
 		for _, v := range append([]uint32{conn.XID(), 0}, words...) {
@@ -105,7 +105,7 @@ func TestBadCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := new(oncrpc.Message)
+		m := new(oncrpc.Header)
 		if err := m.UnmarshalBinary(r.Message); err != nil {
 			t.Fatal(err)
 		}

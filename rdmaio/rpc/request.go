@@ -14,7 +14,7 @@ import (
 // are.
 type Request struct {
 	rpc   *rdmaio.Request
-	head  oncrpc.Message
+	head  oncrpc.Header
 	after func(error)
 }
 
@@ -73,7 +73,7 @@ type pooledRequest struct {
 	dec     *xdr.Decoder
 	enc     xdr.Encoder
 	buf     []byte
-	answer  oncrpc.Message
+	answer  oncrpc.Header
 	done    func(error) // replyDone, bound once
 }
 
@@ -130,10 +130,10 @@ func (p *pooledRequest) finish(err error, res xdr.Value) {
 		refusal = oncrpc.Refusal(err)
 	}
 	p.enc.Reset(p.buf[:0])
-	if bad := refusal.Message(p.head.XID).EncodeXDR(&p.enc); bad != nil { // its fields are invalid
+	if bad := refusal.Header(p.head.XID).EncodeXDR(&p.enc); bad != nil { // its fields are invalid
 		refusal, err = &oncrpc.ReplyError{Accept: oncrpc.SystemErr}, errors.Join(bad, err)
 		p.enc.Reset(p.buf[:0])
-		_ = refusal.Message(p.head.XID).EncodeXDR(&p.enc) // cannot fail
+		_ = refusal.Header(p.head.XID).EncodeXDR(&p.enc) // cannot fail
 	}
 	if refusal.Accept == oncrpc.SystemErr {
 		if p.handler.cfg.Failed != nil {
@@ -159,8 +159,8 @@ func (p *pooledRequest) describe() string {
 // encode encodes the reply with the results into p.enc.
 func (p *pooledRequest) encode(res xdr.Value) error {
 	p.enc.Reset(p.buf[:0])
-	p.answer = oncrpc.Message{XID: p.head.XID}
-	p.answer.Body.Type = oncrpc.Reply
+	p.answer = oncrpc.Header{XID: p.head.XID}
+	p.answer.Body.Type = oncrpc.MsgReply
 	if err := p.answer.EncodeXDR(&p.enc); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestPadded(t *testing.T) {
 		}
 		p.Send(append(append(b, make([]byte, 12)...), call...))
 		got := p.Message(peertest.Patience)
-		var m oncrpc.Message
+		var m oncrpc.Header
 		if len(got) < 28 || m.UnmarshalBinary(got[28:]) != nil || m.Body.Reply.Accepted.Data.Stat != want {
 			t.Errorf("header type %d: answer %x, want %v", proc, got, want)
 		}

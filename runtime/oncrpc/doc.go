@@ -15,7 +15,7 @@
 // To read the reply:
 //
 //	d := xdr.NewDecoder(b, nil)
-//	var m oncrpc.Message
+//	var m oncrpc.Header
 //	err := m.DecodeXDR(d)        // malformed: *xdr.Error
 //	err = oncrpc.CheckReply(&m, xid) // refused: *ReplyError
 //	err = results.DecodeXDR(d)

@@ -31,7 +31,7 @@ func unhex(t *testing.T, text string) []byte {
 
 var vectors = []struct {
 	name string
-	msg  *Message
+	msg  *Header
 	wire string
 }{
 	{"call with AUTH_NONE", NewCall(0x12345678, 100003, 3, 6, None()), `
@@ -72,7 +72,7 @@ func TestVectors(t *testing.T) {
 		if err != nil || !cmp.Equal(got, wire) {
 			t.Errorf("%s: encodes to %x, %v; expected %x", v.name, got, err, wire)
 		}
-		var m Message
+		var m Header
 		if err := m.UnmarshalBinary(wire); err != nil {
 			t.Errorf("%s: %v", v.name, err)
 		}
@@ -80,7 +80,7 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s decodes wrongly:\n%s", v.name, diff)
 		}
 		for n := range wire {
-			if err := new(Message).UnmarshalBinary(wire[:n]); !errors.Is(err, xdr.ErrShort) {
+			if err := new(Header).UnmarshalBinary(wire[:n]); !errors.Is(err, xdr.ErrShort) {
 				t.Errorf("%s, first %d bytes: %v", v.name, n, err)
 			}
 		}
@@ -131,7 +131,7 @@ func TestAuthSys(t *testing.T) {
 
 func TestCheckReply(t *testing.T) {
 	for _, c := range []struct {
-		msg  *Message
+		msg  *Header
 		is   error
 		text string
 	}{
@@ -171,7 +171,7 @@ func TestOpenRegistries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Message
+	var back Header
 	if err := back.UnmarshalBinary(b); err != nil || back.Body.Reply.Rejected.AuthStat != 99 {
 		t.Errorf("%v, %v", back.Body.Reply.Rejected.AuthStat, err)
 	}
@@ -183,7 +183,7 @@ func TestOpenRegistries(t *testing.T) {
 
 func TestPeek(t *testing.T) {
 	b, _ := NewReply(0xabcd, Success).MarshalBinary()
-	if xid, typ, ok := Peek(b); xid != 0xabcd || typ != Reply || !ok {
+	if xid, typ, ok := Peek(b); xid != 0xabcd || typ != MsgReply || !ok {
 		t.Errorf("%#x %v %v", xid, typ, ok)
 	}
 	if _, _, ok := Peek(b[:7]); ok {
@@ -205,7 +205,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := xdr.NewDecoder(b, nil)
-		var m Message
+		var m Header
 		if m.DecodeXDR(d) != nil {
 			return
 		}

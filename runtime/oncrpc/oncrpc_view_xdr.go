@@ -169,35 +169,35 @@ func (v BodyView) Type() MsgType {
 	return MsgType(codec.Uint32(v, 0))
 }
 
-// Call returns the arm that is selected if Type is Call.
+// Call returns the arm that is selected if Type is MsgCall.
 func (v BodyView) Call() (x CallBodyView, ok bool) {
 	switch v.Type() {
-	case Call:
+	case MsgCall:
 		return CallBodyView(v[4:]), true
 	}
 	return x, false
 }
 
-// Reply returns the arm that is selected if Type is Reply.
+// Reply returns the arm that is selected if Type is MsgReply.
 func (v BodyView) Reply() (x ReplyBodyView, ok bool) {
 	switch v.Type() {
-	case Reply:
+	case MsgReply:
 		return ReplyBodyView(v[4:]), true
 	}
 	return x, false
 }
 
-// MessageView reads the fields of Message from its encoding. Convert only bytes that
-// begin with a checked Message; see package xdr.
-type MessageView []byte
+// HeaderView reads the fields of Header from its encoding. Convert only bytes that
+// begin with a checked Header; see package xdr.
+type HeaderView []byte
 
 // XID returns field xid.
-func (v MessageView) XID() uint32 {
+func (v HeaderView) XID() uint32 {
 	return codec.Uint32(v, 0)
 }
 
 // Body returns field body.
-func (v MessageView) Body() BodyView {
+func (v HeaderView) Body() BodyView {
 	return BodyView(v[4:])
 }
 

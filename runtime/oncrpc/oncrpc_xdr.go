@@ -52,8 +52,8 @@ type MsgType int32
 
 // The enumerators of MsgType.
 const (
-	Call  MsgType = 0 // CALL
-	Reply MsgType = 1 // REPLY
+	MsgCall  MsgType = 0 // CALL
+	MsgReply MsgType = 1 // REPLY
 )
 
 // MsgTypeFixedSize is the size of every MsgType on the wire, in bytes.
@@ -200,8 +200,8 @@ const (
 // Body is union rpc_msg_body, with the arm that Type selects.
 type Body struct {
 	Type  MsgType   // selects the arm
-	Call  CallBody  // if Type is Call
-	Reply ReplyBody // if Type is Reply
+	Call  CallBody  // if Type is MsgCall
+	Reply ReplyBody // if Type is MsgReply
 }
 
 // The bounds of Body.
@@ -211,17 +211,17 @@ const (
 	BodyAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
-// Message is struct rpc_msg.
-type Message struct {
+// Header is struct rpc_msg.
+type Header struct {
 	XID  uint32
 	Body Body
 }
 
-// The bounds of Message.
+// The bounds of Header.
 const (
-	MessageMinSize       = 20  // bytes on the wire, at least
-	MessageMaxSize       = 840 // bytes on the wire, at most
-	MessageAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
+	HeaderMinSize       = 20  // bytes on the wire, at least
+	HeaderMaxSize       = 840 // bytes on the wire, at most
+	HeaderAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // AuthSysParms is struct authsys_parms.
@@ -515,9 +515,9 @@ func (v *OpaqueAuth) ResetXDR() {
 // String returns the XDR name of v, or its number if it is no enumerator.
 func (v MsgType) String() string {
 	switch v {
-	case Call:
+	case MsgCall:
 		return "CALL"
-	case Reply:
+	case MsgReply:
 		return "REPLY"
 	}
 	return "rpc_msg_type(" + strconv.Itoa(int(v)) + ")"
@@ -2441,11 +2441,11 @@ func (v *ReplyBody) ResetXDR() {
 func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Type {
-	case Call:
+	case MsgCall:
 		n += 32
 		n += xdr.Padded(len(v.Call.Cred.Body))
 		n += xdr.Padded(len(v.Call.Verf.Body))
-	case Reply:
+	case MsgReply:
 		n += 4
 		switch v.Reply.Stat {
 		case Accepted:
@@ -2541,7 +2541,7 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
-	case Call:
+	case MsgCall:
 		if len(v.Call.Cred.Body) > 400 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body"))
 		}
@@ -2566,7 +2566,7 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Call.Verf.Body)))
 		off += 8
 		off = codec.PutOpaque(b, off, v.Call.Verf.Body)
-	case Reply:
+	case MsgReply:
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -2653,15 +2653,15 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Type {
 		switch v.Type {
-		case Call:
+		case MsgCall:
 			v.Call.ResetXDR()
-		case Reply:
+		case MsgReply:
 			v.Reply.ResetXDR()
 		}
 		v.Type = kind
 	}
 	switch kind {
-	case Call:
+	case MsgCall:
 		if codec.Lacks(b, off, 24) {
 			return 0, codec.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
@@ -2702,7 +2702,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case Reply:
+	case MsgReply:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
@@ -2825,7 +2825,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	kind := MsgType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
-	case Call:
+	case MsgCall:
 		if codec.Lacks(b, off, 24) {
 			return 0, codec.Short(b, off, 24, "oncrpc.Body:Call.RPCVers")
 		}
@@ -2858,7 +2858,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
-	case Reply:
+	case MsgReply:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "oncrpc.Body:Reply.Stat")
 		}
@@ -2940,23 +2940,23 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Body) ResetXDR() {
 	switch v.Type {
-	case Call:
+	case MsgCall:
 		v.Call.ResetXDR()
-	case Reply:
+	case MsgReply:
 		v.Reply.ResetXDR()
 	}
 	v.Type = 0
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Message) XDRSize() int {
+func (v *Header) XDRSize() int {
 	n := 8
 	switch v.Body.Type {
-	case Call:
+	case MsgCall:
 		n += 32
 		n += xdr.Padded(len(v.Body.Call.Cred.Body))
 		n += xdr.Padded(len(v.Body.Call.Verf.Body))
-	case Reply:
+	case MsgReply:
 		n += 4
 		switch v.Body.Reply.Stat {
 		case Accepted:
@@ -2981,19 +2981,19 @@ func (v *Message) XDRSize() int {
 	return n
 }
 
-// XDRMaxSize returns MessageMaxSize.
-func (*Message) XDRMaxSize() int {
-	return MessageMaxSize
+// XDRMaxSize returns HeaderMaxSize.
+func (*Header) XDRMaxSize() int {
+	return HeaderMaxSize
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -3004,14 +3004,14 @@ func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *Message) AppendBinary(b []byte) ([]byte, error) {
+func (v *Header) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -3025,12 +3025,12 @@ func (v *Message) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Message) MarshalBinary() ([]byte, error) {
+func (v *Header) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *Message) UnmarshalBinary(b []byte) error {
+func (v *Header) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -3041,7 +3041,7 @@ func (v *Message) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *Message) CheckXDR(b []byte) (n int, err error) {
+func (v *Header) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -3050,7 +3050,7 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -3059,12 +3059,12 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.Body.Type))
 	off += 8
 	switch v.Body.Type {
-	case Call:
+	case MsgCall:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Message:Body.Call.Cred.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Header:Body.Call.Cred.Body"))
 		}
 		if len(v.Body.Call.Verf.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Message:Body.Call.Verf.Body"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Header:Body.Call.Verf.Body"))
 		}
 		if codec.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
 			return v.failXDR(e, codec.Full())
@@ -3083,11 +3083,11 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Call.Verf.Body)))
 		off += 8
 		off = codec.PutOpaque(b, off, v.Body.Call.Verf.Body)
-	case Reply:
+	case MsgReply:
 		switch v.Body.Reply.Stat {
 		case Accepted:
 			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body"))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body"))
 			}
 			if codec.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
 				return v.failXDR(e, codec.Full())
@@ -3112,7 +3112,7 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 8
 			default:
 				if !v.Body.Reply.Accepted.Data.Stat.Valid() {
-					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Accepted.Data.Stat)), 0, "oncrpc.Header:Body.Reply.Accepted.Data.Stat"))
 				}
 			}
 		case Denied:
@@ -3140,29 +3140,29 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 4
 			default:
 				if !v.Body.Reply.Rejected.Stat.Valid() {
-					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
+					return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat"))
 				}
-				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Reply.Rejected.Stat)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat"))
 			}
 		default:
 			if !v.Body.Reply.Stat.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
+				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Header:Body.Reply.Stat"))
 			}
-			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Message:Body.Reply.Stat"))
+			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Body.Reply.Stat)), 0, "oncrpc.Header:Body.Reply.Stat"))
 		}
 	default:
 		if !v.Body.Type.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
+			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Header:Body.Type"))
 		}
-		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Message:Body.Type"))
+		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Body.Type)), 0, "oncrpc.Header:Body.Type"))
 	}
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
+		return 0, codec.Short(b, off, 8, "oncrpc.Header:XID")
 	}
 	w := b[off : off+8 : off+8]
 	v.XID = binary.BigEndian.Uint32(w[0:4])
@@ -3170,17 +3170,17 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 8
 	if kind != v.Body.Type {
 		switch v.Body.Type {
-		case Call:
+		case MsgCall:
 			v.Body.Call.ResetXDR()
-		case Reply:
+		case MsgReply:
 			v.Body.Reply.ResetXDR()
 		}
 		v.Body.Type = kind
 	}
 	switch kind {
-	case Call:
+	case MsgCall:
 		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
+			return 0, codec.Short(b, off, 24, "oncrpc.Header:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		v.Body.Call.RPCVers = binary.BigEndian.Uint32(w[0:4])
@@ -3191,37 +3191,37 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		v.Body.Call.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+			return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		v.Body.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		v.Body.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case Reply:
+	case MsgReply:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
@@ -3237,25 +3237,25 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind2 {
 		case Accepted:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+				return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			v.Body.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			v.Body.Reply.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -3272,7 +3272,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			case Success:
 			case ProgMismatch:
 				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Accepted.Data.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -3280,12 +3280,12 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 8
 			default:
 				if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -3301,7 +3301,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			switch kind4 {
 			case RPCMismatch:
 				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				w := b[off : off+8 : off+8]
 				v.Body.Reply.Rejected.MismatchInfo.Low = binary.BigEndian.Uint32(w[0:4])
@@ -3309,99 +3309,99 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				off += 8
 			case AuthError:
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+					return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.AuthStat")
 				}
 				v.Body.Reply.Rejected.AuthStat = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
 			default:
 				if !kind4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
 				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
 			}
 		default:
 			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
 			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
 		}
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
 		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
 	}
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "oncrpc.Message:XID")
+		return 0, codec.Short(b, off, 8, "oncrpc.Header:XID")
 	}
 	w := b[off : off+8 : off+8]
 	kind := MsgType(binary.BigEndian.Uint32(w[4:8]))
 	off += 8
 	switch kind {
-	case Call:
+	case MsgCall:
 		if codec.Lacks(b, off, 24) {
-			return 0, codec.Short(b, off, 24, "oncrpc.Message:Body.Call.RPCVers")
+			return 0, codec.Short(b, off, 24, "oncrpc.Header:Body.Call.RPCVers")
 		}
 		w := b[off : off+24 : off+24]
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Message:Body.Call.Cred.Body")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Call.Verf.Flavor")
+			return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Call.Verf.Flavor")
 		}
 		w = b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Message:Body.Call.Verf.Body")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		off += xdr.Padded(int(n2))
-	case Reply:
+	case MsgReply:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Stat")
 		}
 		kind2 := ReplyStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
 		case Accepted:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Verf.Flavor")
+				return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Verf.Flavor")
 			}
 			w := b[off : off+8 : off+8]
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Message:Body.Reply.Accepted.Verf.Body")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			off += xdr.Padded(int(n3))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
 			}
 			kind3 := AcceptStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
@@ -3409,54 +3409,54 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			case Success:
 			case ProgMismatch:
 				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Accepted.Data.MismatchInfo.Low")
+					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Accepted.Data.MismatchInfo.Low")
 				}
 				off += 8
 			default:
 				if !kind3.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Message:Body.Reply.Accepted.Data.Stat")
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "oncrpc.Header:Body.Reply.Accepted.Data.Stat")
 				}
 			}
 		case Denied:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.Stat")
 			}
 			kind4 := RejectStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind4 {
 			case RPCMismatch:
 				if codec.Lacks(b, off, 8) {
-					return 0, codec.Short(b, off, 8, "oncrpc.Message:Body.Reply.Rejected.MismatchInfo.Low")
+					return 0, codec.Short(b, off, 8, "oncrpc.Header:Body.Reply.Rejected.MismatchInfo.Low")
 				}
 				off += 8
 			case AuthError:
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "oncrpc.Message:Body.Reply.Rejected.AuthStat")
+					return 0, codec.Short(b, off, 4, "oncrpc.Header:Body.Reply.Rejected.AuthStat")
 				}
 				off += 4
 			default:
 				if !kind4.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
 				}
-				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Message:Body.Reply.Rejected.Stat")
+				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind4)), 0, "oncrpc.Header:Body.Reply.Rejected.Stat")
 			}
 		default:
 			if !kind2.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
 			}
-			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Message:Body.Reply.Stat")
+			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "oncrpc.Header:Body.Reply.Stat")
 		}
 	default:
 		if !kind.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
 		}
-		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Message:Body.Type")
+		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind)), 0, "oncrpc.Header:Body.Type")
 	}
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Message) ResetXDR() {
+func (v *Header) ResetXDR() {
 	v.XID = 0
 	v.Body.ResetXDR()
 }

@@ -249,15 +249,15 @@ func xdrTypes() []codectest.Type {
 			},
 		},
 		{
-			Amplification: MessageAmplification,
-			Max:           MessageMaxSize,
-			Min:           MessageMinSize,
-			Name:          "Message",
+			Amplification: HeaderAmplification,
+			Max:           HeaderMaxSize,
+			Min:           HeaderMinSize,
+			Name:          "Header",
 			New: func() codectest.Value {
-				return new(Message)
+				return new(Header)
 			},
 			View: func(b []byte) any {
-				return MessageView(b)
+				return HeaderView(b)
 			},
 			Wires: []string{
 				"126a70a7000000000358860a01a23db60fabc7ef4e98179500000006000000000000000200000000",

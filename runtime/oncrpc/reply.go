@@ -65,10 +65,10 @@ func (e *ReplyError) Error() string {
 // CheckReply returns nil if m is the successful reply to call xid, which results follow. It
 // returns a *ReplyError if the server refused the call, and another error if m is not a reply to
 // it.
-func CheckReply(m *Message, xid uint32) error {
+func CheckReply(m *Header, xid uint32) error {
 	switch {
-	case m.Body.Type != Reply:
-		return fmt.Errorf("oncrpc: message is %v, expected %v (RFC 5531 §9)", m.Body.Type, Reply)
+	case m.Body.Type != MsgReply:
+		return fmt.Errorf("oncrpc: message is %v, expected %v (RFC 5531 §9)", m.Body.Type, MsgReply)
 	case m.XID != xid:
 		return fmt.Errorf("oncrpc: reply has XID %#x, expected %#x (RFC 5531 §9)", m.XID, xid)
 	}
@@ -111,9 +111,9 @@ func Refusal(err error) *ReplyError {
 	return &ReplyError{Accept: SystemErr}
 }
 
-// Message returns the header of the reply to call xid that carries e.
-func (e *ReplyError) Message(xid uint32) *Message {
-	m := &Message{XID: xid, Body: Body{Type: Reply}}
+// Header returns the header of the reply to call xid that carries e.
+func (e *ReplyError) Header(xid uint32) *Header {
+	m := &Header{XID: xid, Body: Body{Type: MsgReply}}
 	r := &m.Body.Reply
 	if r.Stat = e.Reply; e.Reply == Denied {
 		r.Rejected = RejectedReply{Stat: e.Reject, AuthStat: e.Auth, MismatchInfo: e.Range}

@@ -117,11 +117,11 @@ func TestRefusal(t *testing.T) {
 		{&ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}, ReplyError{Accept: ProgMismatch, Range: VersionRange{2, 4}}},
 		{&ReplyError{Reply: Denied, Range: VersionRange{2, 2}}, ReplyError{Reply: Denied, Range: VersionRange{2, 2}}},
 	} {
-		b, err := Refusal(tt.err).Message(5).AppendBinary(nil)
+		b, err := Refusal(tt.err).Header(5).AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m Message
+		var m Header
 		if err := m.UnmarshalBinary(b); err != nil {
 			t.Fatal(err)
 		}

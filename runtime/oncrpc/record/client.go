@@ -95,7 +95,7 @@ func (c *Client) Call(ctx context.Context, prog, vers, proc uint32, args, result
 // decode decodes a reply.
 func decode(reply []byte, xid uint32, results xdr.Value) error {
 	d := xdr.NewDecoder(reply, nil)
-	var m oncrpc.Message
+	var m oncrpc.Header
 	if err := m.DecodeXDR(d); err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ func (s *Server) ServeMount(ctx context.Context, l net.Listener) {
 // mount answers a call to the mount service. It returns nil for a message that is no call.
 func (s *Server) mount(call []byte) []byte {
 	d := xdr.NewDecoder(call, nil)
-	var m oncrpc.Message
-	if m.DecodeXDR(d) != nil || m.Body.Type != oncrpc.Call {
+	var m oncrpc.Header
+	if m.DecodeXDR(d) != nil || m.Body.Type != oncrpc.MsgCall {
 		return nil
 	}
 	reply, results := oncrpc.NewReply(m.XID, oncrpc.Success), xdr.Value(new(oncrpc.Void))

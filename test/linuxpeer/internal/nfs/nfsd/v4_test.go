@@ -185,8 +185,8 @@ func FuzzMount(f *testing.F) {
 		if reply == nil {
 			return
 		}
-		var m oncrpc.Message
-		if err := m.DecodeXDR(xdr.NewDecoder(reply, nil)); err != nil || m.Body.Type != oncrpc.Reply || !bytes.Equal(reply[:4], b[:4]) {
+		var m oncrpc.Header
+		if err := m.DecodeXDR(xdr.NewDecoder(reply, nil)); err != nil || m.Body.Type != oncrpc.MsgReply || !bytes.Equal(reply[:4], b[:4]) {
 			t.Errorf("the reply is %x, %v", reply, err)
 		}
 	})
