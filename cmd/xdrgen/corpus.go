@@ -27,6 +27,8 @@ type corpusCmd struct {
 	JSON    bool          `name:"json"`
 	Root    string        `name:"root" default:"."`
 	Timeout time.Duration `name:"timeout" default:"10m"`
+	Measure bool          `name:"measure"`
+	With    []string      `name:"with"`
 	Dir     string        `arg:"" name:"dir"`
 }
 
@@ -39,6 +41,7 @@ type corpusRow struct {
 	Errors    int    `json:"errors"`
 	Warnings  int    `json:"warnings"`
 	Lines     int    `json:"lines"` // of generated Go, without tests
+	Bytes     int    `json:"bytes"` // of the same
 	Vet       bool   `json:"vet"`
 	RoundTrip bool   `json:"roundTrip"`
 	Rpcgen    string `json:"rpcgen,omitempty"` // result of rpcgen, from the manifest
@@ -58,32 +61,41 @@ type corpusSummary struct {
 	Vetted     int    `json:"vetted"`
 	RoundTrips int    `json:"roundTrips"`
 	Lines      int    `json:"lines"`
+	Bytes      int    `json:"bytes"`
 	NotOK      int    `json:"notOK"`
+	corpusTimes
 }
 
 // run tests all files and prints a row for each. It returns exitFindings if judge
 // rejects a row.
 func (c *corpusCmd) run(env environment) int {
-	rows, err := c.try()
+	if err := checkWith(c.With); err != nil {
+		return usage(env, err)
+	}
+	rows, times, err := c.try()
 	if err != nil {
 		return failed(env, err)
 	}
-	sum := corpusSummary{V: 1, Type: "summary", Files: len(rows)}
+	sum := corpusSummary{V: 1, Type: "summary", Files: len(rows), corpusTimes: times}
 	for i := range rows {
 		r := &rows[i]
-		r.judge()
+		r.judge(!c.Measure)
 		sum.Accepted += one(r.Accepted)
 		sum.Vetted += one(r.Vet)
 		sum.RoundTrips += one(r.RoundTrip)
 		sum.Lines += r.Lines
+		sum.Bytes += r.Bytes
 		sum.NotOK += one(!r.OK)
 	}
 	if c.JSON {
 		err = corpusJSON(env.stdout, rows, sum)
 	} else {
-		err = corpusText(env.stdout, rows)
-		fmt.Fprintf(env.stderr, "xdrgen: %s: %d accepted, %d pass go vet, %d round-trip, %d generated lines; %d not as expected\n",
-			count(sum.Files, "file"), sum.Accepted, sum.Vetted, sum.RoundTrips, sum.Lines, sum.NotOK)
+		err = corpusText(env.stdout, rows, !c.Measure)
+		fmt.Fprintf(env.stderr, "xdrgen: %s: %d accepted, %d pass go vet, %d round-trip, %d generated lines of %d bytes; %d not as expected\n",
+			count(sum.Files, "file"), sum.Accepted, sum.Vetted, sum.RoundTrips, sum.Lines, sum.Bytes, sum.NotOK)
+		if c.Measure {
+			fmt.Fprintf(env.stderr, "xdrgen: %v\n", times)
+		}
 	}
 	switch {
 	case err != nil:
@@ -95,10 +107,10 @@ func (c *corpusCmd) run(env environment) int {
 }
 
 // judge sets Want and OK. A file bad-*.x must be rejected, and a file that rpcgen
-// accepts must be accepted, build and round-trip. Any other file must build and
+// accepts must be accepted, build and, if tested, round-trip. Any other file must build and
 // round-trip if it is accepted.
-func (r *corpusRow) judge() {
-	works := r.Accepted && r.Vet && r.RoundTrip
+func (r *corpusRow) judge(tested bool) {
+	works := r.Accepted && r.Vet && (r.RoundTrip || !tested)
 	switch {
 	case strings.HasPrefix(filepath.Base(r.File), "bad-"):
 		r.Want, r.OK = "refused", !r.Accepted
@@ -109,61 +121,78 @@ func (r *corpusRow) judge() {
 	}
 }
 
-// try compiles the files into one module and runs the go command there.
-func (c *corpusCmd) try() ([]corpusRow, error) {
+// try compiles the files into one module and runs the go command there. It returns
+// times only with -measure.
+func (c *corpusCmd) try() (rows []corpusRow, times corpusTimes, err error) {
 	files, err := xdrFiles(c.Dir)
 	if err != nil {
-		return nil, err
+		return nil, times, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no .x files", c.Dir)
+		return nil, times, fmt.Errorf("%s has no .x files", c.Dir)
 	}
 	manifest, err := readManifest(c.Dir)
 	if err != nil {
-		return nil, err
+		return nil, times, err
 	}
 	root, err := trial.Root(c.Root)
 	if err != nil {
-		return nil, fmt.Errorf("%w; run corpus in a checkout of the project, or name one with -root", err)
+		return nil, times, fmt.Errorf("%w; run corpus in a checkout of the project, or name one with -root", err)
 	}
 	dir, err := os.MkdirTemp("", "xdrgen-corpus-")
 	if err != nil {
-		return nil, err
+		return nil, times, err
 	}
 	defer os.RemoveAll(dir)
 	mod, err := trial.NewModule(dir, root)
 	if err != nil {
-		return nil, err
+		return nil, times, err
 	}
-	rows := make([]corpusRow, len(files))
+	rows = make([]corpusRow, len(files))
+	start := time.Now()
 	for i, f := range files {
 		rows[i] = corpusRow{V: 1, Type: "file", File: f, Rpcgen: manifest[f], dir: fmt.Sprintf("p%04d", i)}
 		if err := c.compile(&rows[i], mod); err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
+			return nil, times, fmt.Errorf("%s: %w", f, err)
 		}
 	}
+	generate := time.Since(start)
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
+	if !c.Measure {
+		return rows, times, test(ctx, mod, rows)
+	}
+	times, err = measure(ctx, mod, rows)
+	times.Generate = generate
+	return rows, times, err
+}
+
+// test vets the packages and runs their tests, and records the results in rows.
+func test(ctx context.Context, mod trial.Module, rows []corpusRow) error {
 	vet, err := mod.Go(ctx, "vet", "./...")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	test, err := mod.Go(ctx, "test", "-vet=off", "./...")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	vetted, tested := trial.Faults(vet), trial.Faults(test)
 	for i := range rows {
 		r := &rows[i]
 		r.Vet = r.Accepted && vetted[r.dir] == ""
 		r.RoundTrip = r.Accepted && tested[r.dir] == "" && bytes.Contains(test, []byte("ok  \t"+trial.Path+"/"+r.dir+"\t"))
-		for _, fault := range []string{tested[r.dir], vetted[r.dir]} {
-			if fault != "" {
-				r.Finding = fault
-			}
-		}
+		r.fault(tested[r.dir])
+		r.fault(vetted[r.dir])
 	}
-	return rows, nil
+	return nil
+}
+
+// fault records a fault that the go command found, if there is one.
+func (r *corpusRow) fault(text string) {
+	if text != "" {
+		r.Finding = text
+	}
 }
 
 // compile compiles one file, writes its package, and records the result in row.
@@ -182,7 +211,8 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
-		if files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{Package: row.dir, Tests: true, With: withMethods(r.Bind, nil)}); err != nil {
+		o := gogen.Options{Package: row.dir, Tests: !c.Measure, With: withMethods(r.Bind, c.With)}
+		if files, more, err = gogen.Generate(r.Unit, r.Bind, o); err != nil {
 			return err
 		}
 		r.Diags = append(r.Diags, more...)
@@ -201,6 +231,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name, "_test.go") {
 			row.Lines += bytes.Count(f.Content, []byte("\n"))
+			row.Bytes += len(f.Content)
 		}
 		if err := mod.Write(row.dir+"/"+f.Name, f.Content); err != nil {
 			return err
@@ -268,7 +299,7 @@ func corpusJSON(w io.Writer, rows []corpusRow, sum corpusSummary) error {
 	return e.Encode(sum)
 }
 
-func corpusText(w io.Writer, rows []corpusRow) error {
+func corpusText(w io.Writer, rows []corpusRow, tested bool) error {
 	wide := len("file")
 	for _, r := range rows {
 		wide = max(wide, len(r.File))
@@ -280,8 +311,12 @@ func corpusText(w io.Writer, rows []corpusRow) error {
 		if !r.OK {
 			finding = "NOT OK: " + finding
 		}
+		trip := "-"
+		if tested {
+			trip = yes(r.RoundTrip)
+		}
 		fmt.Fprintf(&b, "%-*s  %-8s  %8d  %6d  %-4s  %-10s  %s\n", wide, r.File, yes(r.Accepted), r.Warnings, r.Lines,
-			yes(r.Vet), yes(r.RoundTrip), strings.TrimSpace(finding))
+			yes(r.Vet), trip, strings.TrimSpace(finding))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

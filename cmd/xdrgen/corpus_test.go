@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
@@ -58,6 +60,64 @@ func TestCorpusTable(t *testing.T) {
 	}
 	if _, stderr, code = tryCorpus(t, corpusCmd{Dir: binds}); code != exitFailed || !strings.Contains(stderr, "no .x files") {
 		t.Errorf("empty folder: exit code %d, %s", code, stderr)
+	}
+}
+
+// TestCorpusMeasure checks the sums and times, and that a second run builds again.
+func TestCorpusMeasure(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"a.x": "struct a { int x; string y<>; };\n",
+		"b.x": "struct b { unsigned int x; };\n",
+		"c.x": "struct c { nothing x; };\n",
+	})
+	for range 2 {
+		stdout, _, code := tryCorpus(t, corpusCmd{Dir: dir, Measure: true, JSON: true})
+		readSchema(t, "../../docs/schema/corpus.json").checkLines(t, "corpus", stdout)
+		var sum corpusSummary
+		if err := json.Unmarshal([]byte(line(stdout, `"summary"`)), &sum); err != nil {
+			t.Fatal(err)
+		}
+		if code != exitClean || sum.Files != 3 || sum.Accepted != 2 || sum.Vetted != 2 || sum.RoundTrips != 0 {
+			t.Errorf("exit code %d\n%s", code, stdout)
+		}
+		if sum.Lines == 0 || sum.Bytes < 10*sum.Lines || sum.Build <= 0 || sum.Vet <= 0 {
+			t.Errorf("%+v", sum)
+		}
+	}
+	if _, stderr, code := tryCorpus(t, corpusCmd{Dir: dir, With: []string{"nope"}}); code != exitUsage || !strings.Contains(stderr, "nope") {
+		t.Errorf("-with nope: exit code %d, %s", code, stderr)
+	}
+	none := writeFiles(t, map[string]string{"c.x": "struct c { nothing x; };\n"})
+	if stdout, stderr, code := tryCorpus(t, corpusCmd{Dir: none, Measure: true}); code != exitClean {
+		t.Errorf("no package: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	stdout, stderr, code := tryCorpus(t, corpusCmd{Dir: dir, Measure: true})
+	if code != exitClean || !strings.Contains(stderr, "processor time: build ") || !strings.Contains(line(stdout, "a.x"), " yes   - ") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// A package that does not build is a finding of its row.
+func TestMeasureFaults(t *testing.T) {
+	root, err := trial.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := trial.NewModule(t.TempDir(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"p0/a.go": "package p0\n", "p1/a.go": "package p1\n\nvar x missing\n"} {
+		if err := mod.Write(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := []corpusRow{{Accepted: true, dir: "p0"}, {Accepted: true, dir: "p1"}}
+	if _, err := measure(t.Context(), mod, rows); err != nil {
+		t.Fatal(err)
+	}
+	if !rows[0].Vet || rows[1].Vet || !strings.Contains(rows[1].Finding, "undefined: missing") {
+		t.Errorf("%+v", rows)
 	}
 }
 

@@ -126,7 +126,7 @@ there are errors, it writes nothing.
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
 
-Usage: xdrgen corpus [-json] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
+Usage: xdrgen corpus [-json] [-measure] [-with NAMES] [-bind DIR] [-I dir] [-root DIR] [-timeout 10m] DIR
 
 Examples:
   xdrgen corpus vendor/x
@@ -141,9 +141,12 @@ code is 0 if every file gives the expected result:
 Otherwise the exit code is 3.
 
   -json              one object per line, the last of type summary
+  -measure           no tests: build and vet all packages again, without the build cache, and print
+                     the processor time of building and vetting
+  -with NAMES        optional methods of the Go types, as for gen
   -bind DIR          folder of sidecars: DIR/a/b.bind for the file a/b.x
   -root DIR          checkout of this project, whose runtime packages are used (default .)
-  -timeout D         time limit for go vet and go test together
+  -timeout D         time limit for the go commands together
 `
 
 const helpUnit = `  FILE.x             file; a folder stands for its .x files, - for standard input (not with dump and json)

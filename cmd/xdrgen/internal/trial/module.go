@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Path is the import path of the module with the generated packages.
@@ -66,10 +67,18 @@ func (m Module) Write(name string, content []byte) error {
 // error. With -trimpath, the packages do not contain the path of the folder, so the build cache
 // has those that did not change.
 func (m Module) Go(ctx context.Context, args ...string) ([]byte, error) {
+	return m.Timed(ctx, new(time.Duration), args...)
+}
+
+// Timed is Go. It also sets used to the processor time of the command and its children.
+func (m Module) Timed(ctx context.Context, used *time.Duration, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
+	if state := cmd.ProcessState; state != nil {
+		*used = state.UserTime() + state.SystemTime()
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && ctx.Err() == nil {
 		err = nil
