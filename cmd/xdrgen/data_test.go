@@ -192,7 +192,7 @@ func TestJSONCommand(t *testing.T) {
 		}
 	}
 	_, stderr, code = runWith(t, "{\n  \"discriminant\": tru\n}", "json", "-encode", "-bare", "-type", "reply", "-", unit)
-	if code != exitFindings || !strings.Contains(stderr, "xdrgen: reply: offset 17 (0x11): line 2, column 16: invalid character") {
+	if code != exitFindings || !strings.Contains(stderr, "xdrgen: reply: offset 20 (0x14): line 2, column 19: ") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	_, stderr, code = runWith(t, "", "json", "-type", "reply", "-hex", "00000005", unit)

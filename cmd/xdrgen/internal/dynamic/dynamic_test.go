@@ -323,7 +323,7 @@ func TestJSONFaults(t *testing.T) {
 		{"u", `{"discriminant":"RED"} 1`, `offset 23: found "1" after the value, expected the end`},
 		{"u", `{"discriminant":"RED"`, `found the end of the text within a value`},
 		{"u", ``, `found the end of the text within a value`},
-		{"u", `{]`, `invalid character`},
+		{"u", `{]`, `found ']', expected a key in quotes`},
 		{"bytes", "{\"fix\":\"\xff\"}", `offset 8: found byte 0xff, expected UTF-8`},
 		{"bytes", `{"fix":"000000","var":"","s":"\ud83d"}`, `offset 29: found half of a surrogate pair in a string`},
 		{"u", strings.Repeat("[", 20000), `nested deeper than 10000`},

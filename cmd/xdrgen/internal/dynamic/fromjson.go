@@ -3,7 +3,6 @@ package dynamic
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
 
 // ParseJSON parses the JSON form of a value of type t. Offsets in the tree and in its
@@ -25,7 +25,7 @@ func ParseJSON(text []byte, t *ir.Type, key string, l Limits) (*Value, error) {
 	}
 	if key != "" {
 		inner := (*node)(nil)
-		if n.is('{') {
+		if n.is(jsontext.Object) {
 			inner = n.get(key)
 		}
 		if inner == nil {
@@ -79,11 +79,9 @@ func (p *jsonParser) value(v *Value, n *node) *Error {
 	t := v.Type.Underlying()
 	switch t.Kind {
 	case ir.Bool:
-		b, ok := n.token.(bool)
-		if b {
+		if n.is(jsontext.True) {
 			v.Word = 1
-		}
-		if !ok {
+		} else if !n.is(jsontext.False) {
 			return p.mismatch(n, "true or false")
 		}
 		return nil
@@ -114,18 +112,14 @@ func (p *jsonParser) value(v *Value, n *node) *Error {
 }
 
 func (p *jsonParser) integer(v *Value, n *node, k ir.Kind) *Error {
-	var digits string
-	switch tok := n.token.(type) {
-	case json.Number:
-		digits = tok.String()
-	case string:
-		digits = tok
-		if k == ir.Int || k == ir.Uint {
-			return p.mismatch(n, "a number")
-		}
-	default:
+	switch {
+	case n.is(jsontext.Number):
+	case !n.is(jsontext.String):
 		return p.mismatch(n, "an integer")
+	case k == ir.Int || k == ir.Uint:
+		return p.mismatch(n, "a number")
 	}
+	digits := string(n.text)
 	var err error
 	switch k {
 	case ir.Int:
@@ -150,10 +144,10 @@ func (p *jsonParser) integer(v *Value, n *node, k ir.Kind) *Error {
 func (p *jsonParser) float(v *Value, n *node, size int) *Error {
 	var f float64
 	var err error
-	switch tok := n.token.(type) {
-	case json.Number:
-		f, err = strconv.ParseFloat(tok.String(), size)
-	case string:
+	switch tok := string(n.text); n.kind {
+	case jsontext.Number:
+		f, err = strconv.ParseFloat(tok, size)
+	case jsontext.String:
 		if bits, ok := strings.CutPrefix(tok, "NaN:"); ok {
 			v.Word, err = strconv.ParseUint(bits, 16, size)
 			if err == nil && isNaN(v.Word, size) {
@@ -198,13 +192,12 @@ func isNaN(bits uint64, size int) bool {
 // bytes parses opaque data or a string: a JSON string in the usual form of the type, or an
 // object whose single key names the form.
 func (p *jsonParser) bytes(v *Value, n *node, form, want string) *Error {
-	s, ok := n.token.(string)
-	if !ok && n.is('{') && len(n.keys) == 1 {
-		form = n.keys[0]
-		s, ok = n.items[0].token.(string)
+	inner := n
+	if n.is(jsontext.Object) && len(n.keys) == 1 {
+		form, inner = n.keys[0], n.items[0]
 	}
-	b, err := unform(form, s)
-	if !ok || err != nil {
+	b, err := unform(form, string(inner.text))
+	if !inner.is(jsontext.String) || err != nil {
 		return p.mismatch(n, want)
 	}
 	v.Bytes = b
@@ -225,7 +218,7 @@ func unform(form, s string) ([]byte, error) {
 }
 
 func (p *jsonParser) elements(v *Value, n *node, elem *ir.Type) *Error {
-	if !n.is('[') {
+	if !n.is(jsontext.Array) {
 		return p.mismatch(n, "an array")
 	}
 	for i, item := range n.items {
@@ -237,7 +230,7 @@ func (p *jsonParser) elements(v *Value, n *node, elem *ir.Type) *Error {
 }
 
 func (p *jsonParser) optional(v *Value, n *node, t *ir.Type) *Error {
-	if n.token == nil {
+	if n.is(jsontext.Null) {
 		return nil
 	}
 	if nullable(t.Elem) {
@@ -251,14 +244,14 @@ func (p *jsonParser) optional(v *Value, n *node, t *ir.Type) *Error {
 }
 
 func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
-	s, ok := n.token.(string)
-	if !ok {
+	if !n.is(jsontext.String) {
 		if e := p.integer(v, n, ir.Int); e != nil {
 			return p.mismatch(n, "the name of a member")
 		}
 		v.Member = p.member(d, int32(v.Word))
 		return nil
 	}
+	s := string(n.text)
 	if m := p.named(d, s); m != nil {
 		v.Word, v.Member = uint64(int64(m.Value)), m
 		return nil
@@ -272,7 +265,7 @@ func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
 
 // unknown returns an error for a name that is not one of names, with the nearest of them.
 func (p *jsonParser) unknown(n *node, name string, names []string, want string) *Error {
-	e := p.fault(n, "found %s, expected %s", quote(name), want)
+	e := p.fault(n, "found %s, expected %s", jsontext.Quote([]byte(name)), want)
 	if near, ok := diag.Nearest(name, names); ok {
 		e.Note = "did you mean " + near + "?"
 	}
@@ -308,7 +301,7 @@ func (p *jsonParser) union(v *Value, n *node, d *ir.Decl) *Error {
 }
 
 func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
-	if !n.is('{') {
+	if !n.is(jsontext.Object) {
 		return p.mismatch(n, "an object")
 	}
 	fields := fieldsOf(d)

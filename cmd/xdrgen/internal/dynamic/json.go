@@ -1,15 +1,14 @@
 package dynamic
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 )
 
 // AppendJSON appends the JSON form of a tree, on one line. The tree is a result of Decode or
@@ -38,7 +37,7 @@ func AppendJSON(b []byte, v *Value) []byte {
 		if !utf8.Valid(v.Bytes) {
 			return append(appendHex(append(b, `{"hex":`...), v.Bytes), '}')
 		}
-		return appendString(b, string(v.Bytes))
+		return jsontext.AppendString(b, v.Bytes)
 	case ir.FixedArray, ir.Array, ir.ListOf, ir.ListHead:
 		b = append(b, '[')
 		for i, c := range v.Items {
@@ -51,7 +50,7 @@ func AppendJSON(b []byte, v *Value) []byte {
 	switch t.Ref.Kind {
 	case ir.Enum:
 		if v.Member != nil {
-			return appendString(b, v.Member.Name)
+			return jsontext.AppendString(b, []byte(v.Member.Name))
 		}
 		return strconv.AppendInt(b, int64(v.Word), 10)
 	case ir.Union:
@@ -63,7 +62,7 @@ func AppendJSON(b []byte, v *Value) []byte {
 	}
 	b = append(b, '{')
 	for i, c := range v.Items {
-		b = AppendJSON(append(appendString(comma(b, i), c.Name), ':'), c)
+		b = AppendJSON(append(jsontext.AppendString(comma(b, i), []byte(c.Name)), ':'), c)
 	}
 	return append(b, '}')
 }
@@ -104,14 +103,4 @@ func appendFloat(b []byte, f float64, size int, bits, nan uint64) []byte {
 
 func appendHex(b, data []byte) []byte {
 	return append(hex.AppendEncode(append(b, '"'), data), '"')
-}
-
-func appendString(b []byte, s string) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil {
-		return append(b, `""`...) // cannot happen: every string can be encoded
-	}
-	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }
