@@ -135,7 +135,7 @@ func TestExtension(t *testing.T) {
 		cx, sx := newHint("from the client"), newHint("from the server")
 		sx.reply = func(h *hintConn, m *rdmaio.ExtensionMessage) {
 			var err error
-			switch b := m.Body.(*rpcrdma2.VersionRange); b.VersLow {
+			switch b := m.Body.(*rpcrdma2.VersionRange); b.Low {
 			case 1:
 				err = h.Refuse(m, hintBusy)
 			case 2:
@@ -157,11 +157,11 @@ func TestExtension(t *testing.T) {
 		srv.expect(t, "properties 2=from the client")
 		send := func(xid, low uint32) {
 			t.Helper()
-			m := &rdmaio.ExtensionMessage{Type: hintType, XID: xid, Flags: hintFlag, Body: &rpcrdma2.VersionRange{VersLow: low, VersHigh: 9}, Payload: []byte("abc")}
+			m := &rdmaio.ExtensionMessage{Type: hintType, XID: xid, Flags: hintFlag, Body: &rpcrdma2.VersionRange{Low: low, High: 9}, Payload: []byte("abc")}
 			if err := c.Send(m); err != nil {
 				t.Fatal(err)
 			}
-			srv.expect(t, fmt.Sprintf(`message 0 xid %#x response false flags 0x100 &{VersLow:%d VersHigh:9} "abc"`, xid, low))
+			srv.expect(t, fmt.Sprintf(`message 0 xid %#x response false flags 0x100 &{Low:%d High:9} "abc"`, xid, low))
 		}
 		xids := [3]uint32{c.XID(), c.XID(), c.XID()}
 		send(xids[0], 1)
@@ -169,7 +169,7 @@ func TestExtension(t *testing.T) {
 		send(xids[1], 2)
 		c.expect(t, fmt.Sprintf(`message 1 xid %#x response true flags 0x0 &{ChunkIndex:5 LengthNeeded:6} ""`, xids[1]))
 		send(xids[2], 3)
-		if got := <-c.events; !strings.HasSuffix(got, `response false flags 0x0 &{VersLow:3 VersHigh:9} ""`) {
+		if got := <-c.events; !strings.HasSuffix(got, `response false flags 0x0 &{Low:3 High:9} ""`) {
 			t.Errorf("event %q", got)
 		}
 		if _, err := conn.Call(context.Background(), bigCall(conn.XID(), 100)); err != nil {
@@ -335,7 +335,7 @@ func TestExtensionHostAuth(t *testing.T) {
 			if err := c.Send(&rdmaio.ExtensionMessage{Type: hintType, XID: 5, Body: &rpcrdma2.VersionRange{}}); err != nil {
 				t.Error(err)
 			}
-			s.expect(t, `message 0 xid 0x5 response false flags 0x0 &{VersLow:0 VersHigh:0} ""`)
+			s.expect(t, `message 0 xid 0x5 response false flags 0x0 &{Low:0 High:0} ""`)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func describe1(b []byte) string {
 	case rpcrdma1.ProcError:
 		fmt.Fprintf(&s, " %v", m.Body.Error.Err)
 		if m.Body.Error.Err == rpcrdma1.ErrVers {
-			fmt.Fprintf(&s, ", versions %d to %d", m.Body.Error.Vrange.VersLow, m.Body.Error.Vrange.VersHigh)
+			fmt.Fprintf(&s, ", versions %d to %d", m.Body.Error.Vrange.Low, m.Body.Error.Vrange.High)
 		}
 	}
 	return s.String()

@@ -78,7 +78,7 @@ func TestUnknownProcedureKeepsPrefix(t *testing.T) {
 func TestErrVersLayout(t *testing.T) {
 	for _, vers := range []uint32{0, 1, 2, 3, 0xffffffff} {
 		m := Message{XID: 9, Vers: vers, Credit: 8, Body: Body{
-			Proc: ProcError, Error: Error{Err: ErrVers, Vrange: VersionRange{VersLow: 5, VersHigh: 6}},
+			Proc: ProcError, Error: Error{Err: ErrVers, Vrange: VersionRange{Low: 5, High: 6}},
 		}}
 		b, err := m.MarshalBinary()
 		if err != nil {

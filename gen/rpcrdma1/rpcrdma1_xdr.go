@@ -112,8 +112,8 @@ const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpc_rdma_errvers.
 type VersionRange struct {
-	VersLow  uint32
-	VersHigh uint32
+	Low  uint32
+	High uint32
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -1936,8 +1936,8 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
-	binary.BigEndian.PutUint32(w[4:8], v.VersHigh)
+	binary.BigEndian.PutUint32(w[0:4], v.Low)
+	binary.BigEndian.PutUint32(w[4:8], v.High)
 	off += 8
 	return off, nil
 }
@@ -1945,11 +1945,11 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:Low")
 	}
 	w := b[off : off+8 : off+8]
-	v.VersLow = binary.BigEndian.Uint32(w[0:4])
-	v.VersHigh = binary.BigEndian.Uint32(w[4:8])
+	v.Low = binary.BigEndian.Uint32(w[0:4])
+	v.High = binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	return off, nil
 }
@@ -1957,7 +1957,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:VersLow")
+		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:Low")
 	}
 	off += 8
 	return off, nil
@@ -1965,8 +1965,8 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *VersionRange) ResetXDR() {
-	v.VersLow = 0
-	v.VersHigh = 0
+	v.Low = 0
+	v.High = 0
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -2058,8 +2058,8 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
-		binary.BigEndian.PutUint32(w[4:8], v.Vrange.VersLow)
-		binary.BigEndian.PutUint32(w[8:12], v.Vrange.VersHigh)
+		binary.BigEndian.PutUint32(w[4:8], v.Vrange.Low)
+		binary.BigEndian.PutUint32(w[8:12], v.Vrange.High)
 		off += 12
 	case ErrChunk:
 		if codec.Lacks(b, off, 4) {
@@ -2097,11 +2097,11 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case ErrVers:
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.Low")
 		}
 		w := b[off : off+8 : off+8]
-		v.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
-		v.Vrange.VersHigh = binary.BigEndian.Uint32(w[4:8])
+		v.Vrange.Low = binary.BigEndian.Uint32(w[0:4])
+		v.Vrange.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrChunk:
 	default:
@@ -2120,7 +2120,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case ErrVers:
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.VersLow")
+			return 0, codec.Short(b, off, 8, "rpcrdma1.Error:Vrange.Low")
 		}
 		off += 8
 	case ErrChunk:
@@ -2519,8 +2519,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
-			binary.BigEndian.PutUint32(w[0:4], v.Error.Vrange.VersLow)
-			binary.BigEndian.PutUint32(w[4:8], v.Error.Vrange.VersHigh)
+			binary.BigEndian.PutUint32(w[0:4], v.Error.Vrange.Low)
+			binary.BigEndian.PutUint32(w[4:8], v.Error.Vrange.High)
 			off += 8
 		case ErrChunk:
 		default:
@@ -2910,11 +2910,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind2 {
 		case ErrVers:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.Low")
 			}
 			w := b[off : off+8 : off+8]
-			v.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
-			v.Error.Vrange.VersHigh = binary.BigEndian.Uint32(w[4:8])
+			v.Error.Vrange.Low = binary.BigEndian.Uint32(w[0:4])
+			v.Error.Vrange.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		case ErrChunk:
 		default:
@@ -3140,7 +3140,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		switch kind2 {
 		case ErrVers:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.VersLow")
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Body:Error.Vrange.Low")
 			}
 			off += 8
 		case ErrChunk:
@@ -3537,8 +3537,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Error.Err))
-			binary.BigEndian.PutUint32(w[4:8], v.Body.Error.Vrange.VersLow)
-			binary.BigEndian.PutUint32(w[8:12], v.Body.Error.Vrange.VersHigh)
+			binary.BigEndian.PutUint32(w[4:8], v.Body.Error.Vrange.Low)
+			binary.BigEndian.PutUint32(w[8:12], v.Body.Error.Vrange.High)
 			off += 12
 		case ErrChunk:
 			if codec.Lacks(b, off, 4) {
@@ -3942,11 +3942,11 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind2 {
 		case ErrVers:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.Low")
 			}
 			w := b[off : off+8 : off+8]
-			v.Body.Error.Vrange.VersLow = binary.BigEndian.Uint32(w[0:4])
-			v.Body.Error.Vrange.VersHigh = binary.BigEndian.Uint32(w[4:8])
+			v.Body.Error.Vrange.Low = binary.BigEndian.Uint32(w[0:4])
+			v.Body.Error.Vrange.High = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		case ErrChunk:
 		default:
@@ -4173,7 +4173,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		switch kind2 {
 		case ErrVers:
 			if codec.Lacks(b, off, 8) {
-				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.VersLow")
+				return 0, codec.Short(b, off, 8, "rpcrdma1.Message:Body.Error.Vrange.Low")
 			}
 			off += 8
 		case ErrChunk:

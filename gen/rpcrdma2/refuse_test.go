@@ -68,8 +68,8 @@ func TestRefused(t *testing.T) {
 	xdrtest.RunBad[Error](t, all, []xdrtest.Bad{
 		{
 			Name: "range without words", Vector: "error-bad-xdr", At: 0, Word: ErrVers,
-			Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.Versions.VersLow",
-			Text: "xdr: rpcrdma2.Error.Versions.VersLow: offset 4: 0 bytes left, 8 needed (RFC 4506 §3)",
+			Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.Versions.Low",
+			Text: "xdr: rpcrdma2.Error.Versions.Low: offset 4: 0 bytes left, 8 needed (RFC 4506 §3)",
 		},
 		{Name: "index without length", Vector: "error-segments", At: 0, Word: ErrWriteResource, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2.Error.WriteResource.ChunkIndex"},
 	})

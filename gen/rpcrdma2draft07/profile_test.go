@@ -46,7 +46,7 @@ func TestSameBytesTwoMeanings(t *testing.T) {
 	if err := errors.Join(prefix.DecodeXDR(d), body.DecodeXDR(d), d.Done()); err != nil {
 		t.Fatalf("draft 07: %v", err)
 	}
-	want := rpcrdma2draft07.Error{Err: rpcrdma2draft07.ErrVers, Versions: rpcrdma2draft07.VersionRange{VersLow: 7, VersHigh: 16}}
+	want := rpcrdma2draft07.Error{Err: rpcrdma2draft07.ErrVers, Versions: rpcrdma2draft07.VersionRange{Low: 7, High: 16}}
 	if body != want {
 		t.Errorf("draft 07: %+v; want %+v", body, want)
 	}

@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		{Name: "words", Vector: "propsubset", At: 0, Word: 3, Code: xdr.CodeCount, Offset: 0, Path: "rpcrdma2draft07.PropSubset"},
 	})
 	xdrtest.RunBad[Error](t, all, []xdrtest.Bad{
-		{Name: "range without words", Vector: "error-bad-xdr", At: 0, Word: ErrVers, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2draft07.Error.Versions.VersLow"},
+		{Name: "range without words", Vector: "error-bad-xdr", At: 0, Word: ErrVers, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2draft07.Error.Versions.Low"},
 		{Name: "index without length", Vector: "error-segments", At: 0, Word: ErrWriteResource, Code: xdr.CodeShort, Offset: 4, Path: "rpcrdma2draft07.Error.WriteResource.ChunkIndex"},
 	})
 }

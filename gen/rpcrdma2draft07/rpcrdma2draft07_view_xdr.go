@@ -55,13 +55,13 @@ import (
 // begin with a checked VersionRange; see package xdr.
 type VersionRangeView []byte
 
-// VersLow returns field rdma_vers_low.
-func (v VersionRangeView) VersLow() uint32 {
+// Low returns field rdma_vers_low.
+func (v VersionRangeView) Low() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// VersHigh returns field rdma_vers_high.
-func (v VersionRangeView) VersHigh() uint32 {
+// High returns field rdma_vers_high.
+func (v VersionRangeView) High() uint32 {
 	return codec.Uint32(v, 4)
 }
 

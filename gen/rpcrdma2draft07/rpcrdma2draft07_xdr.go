@@ -98,8 +98,8 @@ const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpcrdma2_err_vers.
 type VersionRange struct {
-	VersLow  uint32
-	VersHigh uint32
+	Low  uint32
+	High uint32
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -528,8 +528,8 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.VersLow)
-	binary.BigEndian.PutUint32(w[4:8], v.VersHigh)
+	binary.BigEndian.PutUint32(w[0:4], v.Low)
+	binary.BigEndian.PutUint32(w[4:8], v.High)
 	off += 8
 	return off, nil
 }
@@ -537,11 +537,11 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:VersLow")
+		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:Low")
 	}
 	w := b[off : off+8 : off+8]
-	v.VersLow = binary.BigEndian.Uint32(w[0:4])
-	v.VersHigh = binary.BigEndian.Uint32(w[4:8])
+	v.Low = binary.BigEndian.Uint32(w[0:4])
+	v.High = binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	return off, nil
 }
@@ -549,7 +549,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:VersLow")
+		return 0, codec.Short(b, off, 8, "rpcrdma2draft07.VersionRange:Low")
 	}
 	off += 8
 	return off, nil
@@ -557,8 +557,8 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *VersionRange) ResetXDR() {
-	v.VersLow = 0
-	v.VersHigh = 0
+	v.Low = 0
+	v.High = 0
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -771,8 +771,8 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Err))
-		binary.BigEndian.PutUint32(w[4:8], v.Versions.VersLow)
-		binary.BigEndian.PutUint32(w[8:12], v.Versions.VersHigh)
+		binary.BigEndian.PutUint32(w[4:8], v.Versions.Low)
+		binary.BigEndian.PutUint32(w[8:12], v.Versions.High)
 		off += 12
 	case ErrReadChunks:
 		if codec.Lacks(b, off, 8) {
@@ -854,11 +854,11 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case ErrVers:
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:Versions.VersLow")
+			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:Versions.Low")
 		}
 		w := b[off : off+8 : off+8]
-		v.Versions.VersLow = binary.BigEndian.Uint32(w[0:4])
-		v.Versions.VersHigh = binary.BigEndian.Uint32(w[4:8])
+		v.Versions.Low = binary.BigEndian.Uint32(w[0:4])
+		v.Versions.High = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	case ErrReadChunks:
 		if codec.Lacks(b, off, 4) {
@@ -908,7 +908,7 @@ func (v *Error) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	switch kind {
 	case ErrVers:
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:Versions.VersLow")
+			return 0, codec.Short(b, off, 8, "rpcrdma2draft07.Error:Versions.Low")
 		}
 		off += 8
 	case ErrReadChunks:

@@ -87,8 +87,8 @@ func headerOf(t *testing.T, b []byte) (fields map[string][]uint64, kind string) 
 		add("errcode", uint64(m.Body.Error.Err))
 		kind += " " + m.Body.Error.Err.String()
 		if m.Body.Error.Err == rpcrdma1.ErrVers {
-			add("vers_low", uint64(m.Body.Error.Vrange.VersLow))
-			add("vers_high", uint64(m.Body.Error.Vrange.VersHigh))
+			add("vers_low", uint64(m.Body.Error.Vrange.Low))
+			add("vers_high", uint64(m.Body.Error.Vrange.High))
 		}
 	}
 	return f, kind

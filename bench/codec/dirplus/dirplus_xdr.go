@@ -35,7 +35,7 @@ type Status int32
 const (
 	StatusOK     Status = 0  // DP_OK
 	StatusNoent  Status = 2  // DP_NOENT
-	StatusIo     Status = 5  // DP_IO
+	StatusIO     Status = 5  // DP_IO
 	StatusAccess Status = 13 // DP_ACCESS
 	StatusNotdir Status = 20 // DP_NOTDIR
 	StatusStale  Status = 70 // DP_STALE
@@ -195,7 +195,7 @@ func (v Status) String() string {
 		return "DP_OK"
 	case StatusNoent:
 		return "DP_NOENT"
-	case StatusIo:
+	case StatusIO:
 		return "DP_IO"
 	case StatusAccess:
 		return "DP_ACCESS"

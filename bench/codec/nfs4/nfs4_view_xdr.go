@@ -71,10 +71,10 @@ func (v Settime4View) SetIt() TimeHow4 {
 	return TimeHow4(codec.Uint32(v, 0))
 }
 
-// Time returns the arm that is selected if SetIt is TimeHow4ClientTime4.
+// Time returns the arm that is selected if SetIt is TimeHow4ClientTime.
 func (v Settime4View) Time() (x Nfstime4View, ok bool) {
 	switch v.SetIt() {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		return Nfstime4View(v[4:16:16]), true
 	}
 	return x, false
@@ -94,12 +94,12 @@ func (v Fsid4View) Minor() uint64 {
 	return codec.Uint64(v, 8)
 }
 
-// FsLocation4View reads the fields of FsLocation4 from its encoding. Convert only bytes that
-// begin with a checked FsLocation4; see package xdr.
-type FsLocation4View []byte
+// FSLocation4View reads the fields of FSLocation4 from its encoding. Convert only bytes that
+// begin with a checked FSLocation4; see package xdr.
+type FSLocation4View []byte
 
 // Server returns field server.
-func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
+func (v FSLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 	return func(yield func(int, UTF8StrCis) bool) {
 		off := 4
 		for i := range int(codec.Uint32(v, off-4)) {
@@ -112,7 +112,7 @@ func (v FsLocation4View) Server() iter.Seq2[int, UTF8StrCis] {
 }
 
 // Rootpath returns field rootpath.
-func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
+func (v FSLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
 		off := codec.SkipArray(v, 0, func(off int) int {
 			return codec.SkipOpaque(v, off)
@@ -127,12 +127,12 @@ func (v FsLocation4View) Rootpath() iter.Seq2[int, Component4] {
 	}
 }
 
-// FsLocations4View reads the fields of FsLocations4 from its encoding. Convert only bytes that
-// begin with a checked FsLocations4; see package xdr.
-type FsLocations4View []byte
+// FSLocations4View reads the fields of FSLocations4 from its encoding. Convert only bytes that
+// begin with a checked FSLocations4; see package xdr.
+type FSLocations4View []byte
 
-// FsRoot returns field fs_root.
-func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
+// FSRoot returns field fs_root.
+func (v FSLocations4View) FSRoot() iter.Seq2[int, Component4] {
 	return func(yield func(int, Component4) bool) {
 		off := 4
 		for i := range int(codec.Uint32(v, off-4)) {
@@ -145,14 +145,14 @@ func (v FsLocations4View) FsRoot() iter.Seq2[int, Component4] {
 }
 
 // Locations returns field locations.
-func (v FsLocations4View) Locations() iter.Seq2[int, FsLocation4View] {
-	return func(yield func(int, FsLocation4View) bool) {
+func (v FSLocations4View) Locations() iter.Seq2[int, FSLocation4View] {
+	return func(yield func(int, FSLocation4View) bool) {
 		off := codec.SkipArray(v, 0, func(off int) int {
 			return codec.SkipOpaque(v, off)
 		})
 		off += 4
 		for i := range int(codec.Uint32(v, off-4)) {
-			if !yield(i, FsLocation4View(v[off:])) {
+			if !yield(i, FSLocation4View(v[off:])) {
 				return
 			}
 			off = codec.SkipArray(v, codec.SkipArray(v, off, func(off int) int {
@@ -248,13 +248,13 @@ func (v ChangeInfo4View) After() Changeid4 {
 // begin with a checked Clientaddr4; see package xdr.
 type Clientaddr4View []byte
 
-// RNetid returns field r_netid.
-func (v Clientaddr4View) RNetid() xdr.String {
+// Netid returns field r_netid.
+func (v Clientaddr4View) Netid() xdr.String {
 	return xdr.String(codec.ViewOpaque(v, 0))
 }
 
-// RAddr returns field r_addr.
-func (v Clientaddr4View) RAddr() xdr.String {
+// Addr returns field r_addr.
+func (v Clientaddr4View) Addr() xdr.String {
 	off := codec.SkipOpaque(v, 0)
 	return xdr.String(codec.ViewOpaque(v, off))
 }
@@ -263,13 +263,13 @@ func (v Clientaddr4View) RAddr() xdr.String {
 // begin with a checked CbClient4; see package xdr.
 type CbClient4View []byte
 
-// CbProgram returns field cb_program.
-func (v CbClient4View) CbProgram() uint32 {
+// Program returns field cb_program.
+func (v CbClient4View) Program() uint32 {
 	return codec.Uint32(v, 0)
 }
 
-// CbLocation returns field cb_location.
-func (v CbClient4View) CbLocation() Clientaddr4View {
+// Location returns field cb_location.
+func (v CbClient4View) Location() Clientaddr4View {
 	return Clientaddr4View(v[4:])
 }
 
@@ -554,8 +554,8 @@ func (v Delegpurge4ResView) Status() Nfsstat4 {
 // begin with a checked Delegreturn4Args; see package xdr.
 type Delegreturn4ArgsView []byte
 
-// DelegStateid returns field deleg_stateid.
-func (v Delegreturn4ArgsView) DelegStateid() Stateid4View {
+// Stateid returns field deleg_stateid.
+func (v Delegreturn4ArgsView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
@@ -617,8 +617,8 @@ func (v Getattr4ResView) Resok4() (x Getattr4ResokView, ok bool) {
 type Getfh4ResokView []byte
 
 // Object returns field object.
-func (v Getfh4ResokView) Object() NFSFh4 {
-	return NFSFh4(codec.ViewOpaque(v, 0))
+func (v Getfh4ResokView) Object() NFSFH4 {
+	return NFSFH4(codec.ViewOpaque(v, 0))
 }
 
 // Getfh4ResView reads the fields of Getfh4Res from its encoding. Convert only bytes that
@@ -703,13 +703,13 @@ func (v OpenToLockOwner4View) LockOwner() LockOwner4View {
 // begin with a checked ExistLockOwner4; see package xdr.
 type ExistLockOwner4View []byte
 
-// LockStateid returns field lock_stateid.
-func (v ExistLockOwner4View) LockStateid() Stateid4View {
+// Stateid returns field lock_stateid.
+func (v ExistLockOwner4View) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
-// LockSeqid returns field lock_seqid.
-func (v ExistLockOwner4View) LockSeqid() Seqid4 {
+// Seqid returns field lock_seqid.
+func (v ExistLockOwner4View) Seqid() Seqid4 {
 	return Seqid4(codec.Uint32(v, 16))
 }
 
@@ -797,8 +797,8 @@ func (v Lock4DeniedView) Owner() LockOwner4View {
 // begin with a checked Lock4Resok; see package xdr.
 type Lock4ResokView []byte
 
-// LockStateid returns field lock_stateid.
-func (v Lock4ResokView) LockStateid() Stateid4View {
+// Stateid returns field lock_stateid.
+func (v Lock4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
@@ -972,19 +972,19 @@ func (v Createhow4View) Mode() Createmode4 {
 	return Createmode4(codec.Uint32(v, 0))
 }
 
-// Createattrs returns the arm that is selected if Mode is Createmode4Unchecked4 or Createmode4Guarded4.
+// Createattrs returns the arm that is selected if Mode is Createmode4Unchecked or Createmode4Guarded.
 func (v Createhow4View) Createattrs() (x Fattr4View, ok bool) {
 	switch v.Mode() {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		return Fattr4View(v[4:]), true
 	}
 	return x, false
 }
 
-// Createverf returns the arm that is selected if Mode is Createmode4Exclusive4.
+// Createverf returns the arm that is selected if Mode is Createmode4Exclusive.
 func (v Createhow4View) Createverf() (x Verifier4, ok bool) {
 	switch v.Mode() {
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		return Verifier4(v[4:]), true
 	}
 	return x, false
@@ -1307,8 +1307,8 @@ func (v OpenConfirm4ArgsView) Seqid() Seqid4 {
 // begin with a checked OpenConfirm4Resok; see package xdr.
 type OpenConfirm4ResokView []byte
 
-// OpenStateid returns field open_stateid.
-func (v OpenConfirm4ResokView) OpenStateid() Stateid4View {
+// Stateid returns field open_stateid.
+func (v OpenConfirm4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
@@ -1358,8 +1358,8 @@ func (v OpenDowngrade4ArgsView) ShareDeny() uint32 {
 // begin with a checked OpenDowngrade4Resok; see package xdr.
 type OpenDowngrade4ResokView []byte
 
-// OpenStateid returns field open_stateid.
-func (v OpenDowngrade4ResokView) OpenStateid() Stateid4View {
+// Stateid returns field open_stateid.
+func (v OpenDowngrade4ResokView) Stateid() Stateid4View {
 	return Stateid4View(v[0:16:16])
 }
 
@@ -1386,8 +1386,8 @@ func (v OpenDowngrade4ResView) Resok4() (x OpenDowngrade4ResokView, ok bool) {
 type Putfh4ArgsView []byte
 
 // Object returns field object.
-func (v Putfh4ArgsView) Object() NFSFh4 {
-	return NFSFh4(codec.ViewOpaque(v, 0))
+func (v Putfh4ArgsView) Object() NFSFH4 {
+	return NFSFH4(codec.ViewOpaque(v, 0))
 }
 
 // Putfh4ResView reads the fields of Putfh4Res from its encoding. Convert only bytes that
@@ -1754,9 +1754,9 @@ func (v RpcsecGSSInfoView) Qop() Qop4 {
 }
 
 // Service returns field service.
-func (v RpcsecGSSInfoView) Service() RPCGSSSvcT {
+func (v RpcsecGSSInfoView) Service() RPCGSSSvc {
 	off := codec.SkipOpaque(v, 0)
-	return RPCGSSSvcT(codec.Uint32(v, off+4))
+	return RPCGSSSvc(codec.Uint32(v, off+4))
 }
 
 // Secinfo4View reads the fields of Secinfo4 from its encoding. Convert only bytes that
@@ -2723,9 +2723,9 @@ func (v Compound4ResView) Resarray() iter.Seq2[int, NFSResop4View] {
 // begin with a checked CbGetattr4Args; see package xdr.
 type CbGetattr4ArgsView []byte
 
-// Fh returns field fh.
-func (v CbGetattr4ArgsView) Fh() NFSFh4 {
-	return NFSFh4(codec.ViewOpaque(v, 0))
+// FH returns field fh.
+func (v CbGetattr4ArgsView) FH() NFSFH4 {
+	return NFSFH4(codec.ViewOpaque(v, 0))
 }
 
 // AttrRequest returns field attr_request.
@@ -2783,9 +2783,9 @@ func (v CbRecall4ArgsView) Truncate() bool {
 	return codec.Uint32(v, 16) != 0
 }
 
-// Fh returns field fh.
-func (v CbRecall4ArgsView) Fh() NFSFh4 {
-	return NFSFh4(codec.ViewOpaque(v, 20))
+// FH returns field fh.
+func (v CbRecall4ArgsView) FH() NFSFH4 {
+	return NFSFH4(codec.ViewOpaque(v, 20))
 }
 
 // CbRecall4ResView reads the fields of CbRecall4Res from its encoding. Convert only bytes that

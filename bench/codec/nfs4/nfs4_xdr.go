@@ -72,37 +72,37 @@ const (
 	ACL4SupportDenyACL          = 2                    // ACL4_SUPPORT_DENY_ACL
 	ACL4SupportAuditACL         = 4                    // ACL4_SUPPORT_AUDIT_ACL
 	ACL4SupportAlarmACL         = 8                    // ACL4_SUPPORT_ALARM_ACL
-	Ace4AccessAllowedAceType    = 0                    // ACE4_ACCESS_ALLOWED_ACE_TYPE
-	Ace4AccessDeniedAceType     = 1                    // ACE4_ACCESS_DENIED_ACE_TYPE
-	Ace4SystemAuditAceType      = 2                    // ACE4_SYSTEM_AUDIT_ACE_TYPE
-	Ace4SystemAlarmAceType      = 3                    // ACE4_SYSTEM_ALARM_ACE_TYPE
-	Ace4FileInheritAce          = 1                    // ACE4_FILE_INHERIT_ACE
-	Ace4DirectoryInheritAce     = 2                    // ACE4_DIRECTORY_INHERIT_ACE
-	Ace4NoPropagateInheritAce   = 4                    // ACE4_NO_PROPAGATE_INHERIT_ACE
-	Ace4InheritOnlyAce          = 8                    // ACE4_INHERIT_ONLY_ACE
-	Ace4SuccessfulAccessAceFlag = 16                   // ACE4_SUCCESSFUL_ACCESS_ACE_FLAG
-	Ace4FailedAccessAceFlag     = 32                   // ACE4_FAILED_ACCESS_ACE_FLAG
-	Ace4IdentifierGroup         = 64                   // ACE4_IDENTIFIER_GROUP
-	Ace4ReadData                = 1                    // ACE4_READ_DATA
-	Ace4ListDirectory           = 1                    // ACE4_LIST_DIRECTORY
-	Ace4WriteData               = 2                    // ACE4_WRITE_DATA
-	Ace4AddFile                 = 2                    // ACE4_ADD_FILE
-	Ace4AppendData              = 4                    // ACE4_APPEND_DATA
-	Ace4AddSubdirectory         = 4                    // ACE4_ADD_SUBDIRECTORY
-	Ace4ReadNamedAttrs          = 8                    // ACE4_READ_NAMED_ATTRS
-	Ace4WriteNamedAttrs         = 16                   // ACE4_WRITE_NAMED_ATTRS
-	Ace4Execute                 = 32                   // ACE4_EXECUTE
-	Ace4DeleteChild             = 64                   // ACE4_DELETE_CHILD
-	Ace4ReadAttributes          = 128                  // ACE4_READ_ATTRIBUTES
-	Ace4WriteAttributes         = 256                  // ACE4_WRITE_ATTRIBUTES
-	Ace4Delete                  = 65536                // ACE4_DELETE
-	Ace4ReadACL                 = 131072               // ACE4_READ_ACL
-	Ace4WriteACL                = 262144               // ACE4_WRITE_ACL
-	Ace4WriteOwner              = 524288               // ACE4_WRITE_OWNER
-	Ace4Synchronize             = 1048576              // ACE4_SYNCHRONIZE
-	Ace4GenericRead             = 1179777              // ACE4_GENERIC_READ
-	Ace4GenericWrite            = 1442054              // ACE4_GENERIC_WRITE
-	Ace4GenericExecute          = 1179808              // ACE4_GENERIC_EXECUTE
+	ACE4AccessAllowedACEType    = 0                    // ACE4_ACCESS_ALLOWED_ACE_TYPE
+	ACE4AccessDeniedACEType     = 1                    // ACE4_ACCESS_DENIED_ACE_TYPE
+	ACE4SystemAuditACEType      = 2                    // ACE4_SYSTEM_AUDIT_ACE_TYPE
+	ACE4SystemAlarmACEType      = 3                    // ACE4_SYSTEM_ALARM_ACE_TYPE
+	ACE4FileInheritACE          = 1                    // ACE4_FILE_INHERIT_ACE
+	ACE4DirectoryInheritACE     = 2                    // ACE4_DIRECTORY_INHERIT_ACE
+	ACE4NoPropagateInheritACE   = 4                    // ACE4_NO_PROPAGATE_INHERIT_ACE
+	ACE4InheritOnlyACE          = 8                    // ACE4_INHERIT_ONLY_ACE
+	ACE4SuccessfulAccessACEFlag = 16                   // ACE4_SUCCESSFUL_ACCESS_ACE_FLAG
+	ACE4FailedAccessACEFlag     = 32                   // ACE4_FAILED_ACCESS_ACE_FLAG
+	ACE4IdentifierGroup         = 64                   // ACE4_IDENTIFIER_GROUP
+	ACE4ReadData                = 1                    // ACE4_READ_DATA
+	ACE4ListDirectory           = 1                    // ACE4_LIST_DIRECTORY
+	ACE4WriteData               = 2                    // ACE4_WRITE_DATA
+	ACE4AddFile                 = 2                    // ACE4_ADD_FILE
+	ACE4AppendData              = 4                    // ACE4_APPEND_DATA
+	ACE4AddSubdirectory         = 4                    // ACE4_ADD_SUBDIRECTORY
+	ACE4ReadNamedAttrs          = 8                    // ACE4_READ_NAMED_ATTRS
+	ACE4WriteNamedAttrs         = 16                   // ACE4_WRITE_NAMED_ATTRS
+	ACE4Execute                 = 32                   // ACE4_EXECUTE
+	ACE4DeleteChild             = 64                   // ACE4_DELETE_CHILD
+	ACE4ReadAttributes          = 128                  // ACE4_READ_ATTRIBUTES
+	ACE4WriteAttributes         = 256                  // ACE4_WRITE_ATTRIBUTES
+	ACE4Delete                  = 65536                // ACE4_DELETE
+	ACE4ReadACL                 = 131072               // ACE4_READ_ACL
+	ACE4WriteACL                = 262144               // ACE4_WRITE_ACL
+	ACE4WriteOwner              = 524288               // ACE4_WRITE_OWNER
+	ACE4Synchronize             = 1048576              // ACE4_SYNCHRONIZE
+	ACE4GenericRead             = 1179777              // ACE4_GENERIC_READ
+	ACE4GenericWrite            = 1442054              // ACE4_GENERIC_WRITE
+	ACE4GenericExecute          = 1179808              // ACE4_GENERIC_EXECUTE
 	Mode4Suid                   = 2048                 // MODE4_SUID: set user id on execution
 	Mode4Sgid                   = 1024                 // MODE4_SGID: set group id on execution
 	Mode4Svtx                   = 512                  // MODE4_SVTX: save text even after use
@@ -115,11 +115,11 @@ const (
 	Mode4Roth                   = 4                    // MODE4_ROTH: read permission: other
 	Mode4Woth                   = 2                    // MODE4_WOTH: write permission: other
 	Mode4Xoth                   = 1                    // MODE4_XOTH: execute permission: other
-	Fh4Persistent               = 0                    // FH4_PERSISTENT
-	Fh4NoexpireWithOpen         = 1                    // FH4_NOEXPIRE_WITH_OPEN
-	Fh4VolatileAny              = 2                    // FH4_VOLATILE_ANY
-	Fh4VolMigration             = 4                    // FH4_VOL_MIGRATION
-	Fh4VolRename                = 8                    // FH4_VOL_RENAME
+	FH4Persistent               = 0                    // FH4_PERSISTENT
+	FH4NoexpireWithOpen         = 1                    // FH4_NOEXPIRE_WITH_OPEN
+	FH4VolatileAny              = 2                    // FH4_VOLATILE_ANY
+	FH4VolMigration             = 4                    // FH4_VOL_MIGRATION
+	FH4VolRename                = 8                    // FH4_VOL_RENAME
 	FATTR4_SUPPORTED_ATTRS      = 0                    // FATTR4_SUPPORTED_ATTRS
 	FATTR4_TYPE                 = 1                    // FATTR4_TYPE
 	FATTR4_FH_EXPIRE_TYPE       = 2                    // FATTR4_FH_EXPIRE_TYPE
@@ -196,18 +196,18 @@ const (
 
 // Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
 const (
-	NFS4Program      = 100003 // program NFS4_PROGRAM
-	NFS4ProgramNFSV4 = 4      // version NFS_V4
-	ProcNull         = 0      // procedure NFSPROC4_NULL: void to void
-	ProcCompound     = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
+	NFS4Program   = 100003 // program NFS4_PROGRAM
+	NFS4ProgramV4 = 4      // version NFS_V4
+	ProcNull      = 0      // procedure NFSPROC4_NULL: void to void
+	ProcCompound  = 1      // procedure NFSPROC4_COMPOUND: COMPOUND4args to COMPOUND4res
 )
 
 // Program NFS4_CALLBACK and its procedures (RFC 5531 §12).
 const (
-	NFS4Callback              = 1073741824 // program NFS4_CALLBACK
-	NFS4CallbackNFSCb         = 1          // version NFS_CB
-	NFS4CallbackNFSCbNull     = 0          // procedure CB_NULL: void to void
-	NFS4CallbackNFSCbCompound = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
+	NFS4Callback           = 1073741824 // program NFS4_CALLBACK
+	NFS4CallbackCb         = 1          // version NFS_CB
+	NFS4CallbackCbNull     = 0          // procedure CB_NULL: void to void
+	NFS4CallbackCbCompound = 1          // procedure CB_COMPOUND: CB_COMPOUND4args to CB_COMPOUND4res
 )
 
 // NFSFtype4 is enum nfs_ftype4.
@@ -241,7 +241,7 @@ const (
 	Nfsstat4OK        Nfsstat4 = 0  // NFS4_OK: everything is okay
 	Nfsstat4ErrPerm   Nfsstat4 = 1  // NFS4ERR_PERM: caller not privileged
 	Nfsstat4ErrNoent  Nfsstat4 = 2  // NFS4ERR_NOENT: no such file/directory
-	Nfsstat4ErrIo     Nfsstat4 = 5  // NFS4ERR_IO: hard I/O error
+	Nfsstat4ErrIO     Nfsstat4 = 5  // NFS4ERR_IO: hard I/O error
 	Nfsstat4ErrNxio   Nfsstat4 = 6  // NFS4ERR_NXIO: no such device
 	Nfsstat4ErrAccess Nfsstat4 = 13 // NFS4ERR_ACCESS: access denied
 	Nfsstat4ErrExist  Nfsstat4 = 17 // NFS4ERR_EXIST: file already exists
@@ -366,14 +366,14 @@ type NFSCookie4 uint64
 // NFSCookie4FixedSize is the size of every NFSCookie4 on the wire, in bytes.
 const NFSCookie4FixedSize = 8
 
-// NFSFh4 is typedef nfs_fh4.
-type NFSFh4 []byte
+// NFSFH4 is typedef nfs_fh4.
+type NFSFH4 []byte
 
-// The bounds of NFSFh4.
+// The bounds of NFSFH4.
 const (
-	NFSFh4MinSize       = 4   // bytes on the wire, at least
-	NFSFh4MaxSize       = 132 // bytes on the wire, at most
-	NFSFh4Amplification = 1   // bytes of memory that a value holds for each byte of input, at most
+	NFSFH4MinSize       = 4   // bytes on the wire, at least
+	NFSFH4MaxSize       = 132 // bytes on the wire, at most
+	NFSFH4Amplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
 // NFSLease4 is typedef nfs_lease4.
@@ -479,8 +479,8 @@ type TimeHow4 int32
 
 // The enumerators of TimeHow4.
 const (
-	TimeHow4ServerTime4 TimeHow4 = 0 // SET_TO_SERVER_TIME4
-	TimeHow4ClientTime4 TimeHow4 = 1 // SET_TO_CLIENT_TIME4
+	TimeHow4ServerTime TimeHow4 = 0 // SET_TO_SERVER_TIME4
+	TimeHow4ClientTime TimeHow4 = 1 // SET_TO_CLIENT_TIME4
 )
 
 // TimeHow4FixedSize is the size of every TimeHow4 on the wire, in bytes.
@@ -489,7 +489,7 @@ const TimeHow4FixedSize = 4
 // Settime4 is union settime4, with the arm that SetIt selects.
 type Settime4 struct {
 	SetIt TimeHow4 // selects the arm
-	Time  Nfstime4 // if SetIt is TimeHow4ClientTime4
+	Time  Nfstime4 // if SetIt is TimeHow4ClientTime
 }
 
 // The bounds of Settime4.
@@ -509,30 +509,30 @@ type Fsid4 struct {
 // Fsid4FixedSize is the size of every Fsid4 on the wire, in bytes.
 const Fsid4FixedSize = 16
 
-// FsLocation4 is struct fs_location4.
+// FSLocation4 is struct fs_location4.
 //
 // File system locations attribute for relocation/migration
-type FsLocation4 struct {
+type FSLocation4 struct {
 	Server   []UTF8StrCis
 	Rootpath Pathname4
 }
 
-// The bounds of FsLocation4. Its size may be 2 GiB and more.
+// The bounds of FSLocation4. Its size may be 2 GiB and more.
 const (
-	FsLocation4MinSize       = 8 // bytes on the wire, at least
-	FsLocation4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
+	FSLocation4MinSize       = 8 // bytes on the wire, at least
+	FSLocation4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
-// FsLocations4 is struct fs_locations4.
-type FsLocations4 struct {
-	FsRoot    Pathname4
-	Locations []FsLocation4
+// FSLocations4 is struct fs_locations4.
+type FSLocations4 struct {
+	FSRoot    Pathname4
+	Locations []FSLocation4
 }
 
-// The bounds of FsLocations4. Its size may be 2 GiB and more.
+// The bounds of FSLocations4. Its size may be 2 GiB and more.
 const (
-	FsLocations4MinSize       = 8 // bytes on the wire, at least
-	FsLocations4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
+	FSLocations4MinSize       = 8 // bytes on the wire, at least
+	FSLocations4Amplification = 6 // bytes of memory that a value holds for each byte of input, at most
 )
 
 // Acetype4 is typedef acetype4.
@@ -591,11 +591,11 @@ type Fattr4SupportedAttrs = Bitmap4
 // Fattr4Type is typedef fattr4_type.
 type Fattr4Type = NFSFtype4
 
-// Fattr4FhExpireType is typedef fattr4_fh_expire_type.
-type Fattr4FhExpireType uint32
+// Fattr4FHExpireType is typedef fattr4_fh_expire_type.
+type Fattr4FHExpireType uint32
 
-// Fattr4FhExpireTypeFixedSize is the size of every Fattr4FhExpireType on the wire, in bytes.
-const Fattr4FhExpireTypeFixedSize = 4
+// Fattr4FHExpireTypeFixedSize is the size of every Fattr4FHExpireType on the wire, in bytes.
+const Fattr4FHExpireTypeFixedSize = 4
 
 // Fattr4Change is typedef fattr4_change.
 type Fattr4Change = Changeid4
@@ -697,7 +697,7 @@ type Fattr4FilesAvail uint64
 const Fattr4FilesAvailFixedSize = 8
 
 // Fattr4Filehandle is typedef fattr4_filehandle.
-type Fattr4Filehandle = NFSFh4
+type Fattr4Filehandle = NFSFH4
 
 // Fattr4FilesFree is typedef fattr4_files_free.
 type Fattr4FilesFree uint64
@@ -711,8 +711,8 @@ type Fattr4FilesTotal uint64
 // Fattr4FilesTotalFixedSize is the size of every Fattr4FilesTotal on the wire, in bytes.
 const Fattr4FilesTotalFixedSize = 8
 
-// Fattr4FsLocations is typedef fattr4_fs_locations.
-type Fattr4FsLocations = FsLocations4
+// Fattr4FSLocations is typedef fattr4_fs_locations.
+type Fattr4FSLocations = FSLocations4
 
 // Fattr4Hidden is typedef fattr4_hidden.
 type Fattr4Hidden bool
@@ -890,8 +890,8 @@ const ChangeInfo4FixedSize = 20
 // Clientaddr4 is struct clientaddr4.
 type Clientaddr4 struct {
 	// see struct rpcb in RFC 1833
-	RNetid xdr.String // network id
-	RAddr  xdr.String // universal address
+	Netid xdr.String // network id
+	Addr  xdr.String // universal address
 }
 
 // The bounds of Clientaddr4. Its size may be 2 GiB and more.
@@ -904,8 +904,8 @@ const (
 //
 // Callback program info as provided by the client
 type CbClient4 struct {
-	CbProgram  uint32
-	CbLocation Clientaddr4
+	Program  uint32
+	Location Clientaddr4
 }
 
 // The bounds of CbClient4. Its size may be 2 GiB and more.
@@ -1132,7 +1132,7 @@ const Delegpurge4ResFixedSize = 4
 // Delegreturn4Args is struct DELEGRETURN4args.
 type Delegreturn4Args struct {
 	// CURRENT_FH: delegated file
-	DelegStateid Stateid4
+	Stateid Stateid4
 }
 
 // Delegreturn4ArgsFixedSize is the size of every Delegreturn4Args on the wire, in bytes.
@@ -1183,7 +1183,7 @@ const (
 
 // Getfh4Resok is struct GETFH4resok.
 type Getfh4Resok struct {
-	Object NFSFh4
+	Object NFSFH4
 }
 
 // The bounds of Getfh4Resok.
@@ -1260,8 +1260,8 @@ const (
 //
 // For LOCK, existing lock_owner continues to request file locks
 type ExistLockOwner4 struct {
-	LockStateid Stateid4
-	LockSeqid   Seqid4
+	Stateid Stateid4
+	Seqid   Seqid4
 }
 
 // ExistLockOwner4FixedSize is the size of every ExistLockOwner4 on the wire, in bytes.
@@ -1317,7 +1317,7 @@ const (
 
 // Lock4Resok is struct LOCK4resok.
 type Lock4Resok struct {
-	LockStateid Stateid4
+	Stateid Stateid4
 }
 
 // Lock4ResokFixedSize is the size of every Lock4Resok on the wire, in bytes.
@@ -1448,9 +1448,9 @@ type Createmode4 int32
 
 // The enumerators of Createmode4.
 const (
-	Createmode4Unchecked4 Createmode4 = 0 // UNCHECKED4
-	Createmode4Guarded4   Createmode4 = 1 // GUARDED4
-	Createmode4Exclusive4 Createmode4 = 2 // EXCLUSIVE4
+	Createmode4Unchecked Createmode4 = 0 // UNCHECKED4
+	Createmode4Guarded   Createmode4 = 1 // GUARDED4
+	Createmode4Exclusive Createmode4 = 2 // EXCLUSIVE4
 )
 
 // Createmode4FixedSize is the size of every Createmode4 on the wire, in bytes.
@@ -1459,8 +1459,8 @@ const Createmode4FixedSize = 4
 // Createhow4 is union createhow4, with the arm that Mode selects.
 type Createhow4 struct {
 	Mode        Createmode4 // selects the arm
-	Createattrs Fattr4      // if Mode is Createmode4Unchecked4 or Createmode4Guarded4
-	Createverf  Verifier4   // if Mode is Createmode4Exclusive4
+	Createattrs Fattr4      // if Mode is Createmode4Unchecked or Createmode4Guarded
+	Createverf  Verifier4   // if Mode is Createmode4Exclusive
 }
 
 // The bounds of Createhow4. Its size may be 2 GiB and more.
@@ -1700,7 +1700,7 @@ const OpenConfirm4ArgsFixedSize = 20
 
 // OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
 type OpenConfirm4Resok struct {
-	OpenStateid Stateid4
+	Stateid Stateid4
 }
 
 // OpenConfirm4ResokFixedSize is the size of every OpenConfirm4Resok on the wire, in bytes.
@@ -1732,7 +1732,7 @@ const OpenDowngrade4ArgsFixedSize = 28
 
 // OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
 type OpenDowngrade4Resok struct {
-	OpenStateid Stateid4
+	Stateid Stateid4
 }
 
 // OpenDowngrade4ResokFixedSize is the size of every OpenDowngrade4Resok on the wire, in bytes.
@@ -1752,7 +1752,7 @@ const (
 
 // Putfh4Args is struct PUTFH4args.
 type Putfh4Args struct {
-	Object NFSFh4
+	Object NFSFH4
 }
 
 // The bounds of Putfh4Args.
@@ -2025,26 +2025,26 @@ const (
 	Secinfo4ArgsAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
-// RPCGSSSvcT is enum rpc_gss_svc_t.
+// RPCGSSSvc is enum rpc_gss_svc_t.
 //
 // From RFC 2203
-type RPCGSSSvcT int32
+type RPCGSSSvc int32
 
-// The enumerators of RPCGSSSvcT.
+// The enumerators of RPCGSSSvc.
 const (
-	RPCGSSSvcTNone      RPCGSSSvcT = 1 // RPC_GSS_SVC_NONE
-	RPCGSSSvcTIntegrity RPCGSSSvcT = 2 // RPC_GSS_SVC_INTEGRITY
-	RPCGSSSvcTPrivacy   RPCGSSSvcT = 3 // RPC_GSS_SVC_PRIVACY
+	RPCGSSSvcNone      RPCGSSSvc = 1 // RPC_GSS_SVC_NONE
+	RPCGSSSvcIntegrity RPCGSSSvc = 2 // RPC_GSS_SVC_INTEGRITY
+	RPCGSSSvcPrivacy   RPCGSSSvc = 3 // RPC_GSS_SVC_PRIVACY
 )
 
-// RPCGSSSvcTFixedSize is the size of every RPCGSSSvcT on the wire, in bytes.
-const RPCGSSSvcTFixedSize = 4
+// RPCGSSSvcFixedSize is the size of every RPCGSSSvc on the wire, in bytes.
+const RPCGSSSvcFixedSize = 4
 
 // RpcsecGSSInfo is struct rpcsec_gss_info.
 type RpcsecGSSInfo struct {
 	Oid     SecOid4
 	Qop     Qop4
-	Service RPCGSSSvcT
+	Service RPCGSSSvc
 }
 
 // The bounds of RpcsecGSSInfo. Its size may be 2 GiB and more.
@@ -2190,9 +2190,9 @@ type StableHow4 int32
 
 // The enumerators of StableHow4.
 const (
-	StableHow4Unstable4 StableHow4 = 0 // UNSTABLE4
-	StableHow4DataSync4 StableHow4 = 1 // DATA_SYNC4
-	StableHow4FileSync4 StableHow4 = 2 // FILE_SYNC4
+	StableHow4Unstable StableHow4 = 0 // UNSTABLE4
+	StableHow4DataSync StableHow4 = 1 // DATA_SYNC4
+	StableHow4FileSync StableHow4 = 2 // FILE_SYNC4
 )
 
 // StableHow4FixedSize is the size of every StableHow4 on the wire, in bytes.
@@ -2431,7 +2431,7 @@ const (
 //
 // NFS4 callback procedure definitions and program
 type CbGetattr4Args struct {
-	Fh          NFSFh4
+	FH          NFSFH4
 	AttrRequest Bitmap4
 }
 
@@ -2468,7 +2468,7 @@ const (
 type CbRecall4Args struct {
 	Stateid  Stateid4
 	Truncate bool
-	Fh       NFSFh4
+	FH       NFSFH4
 }
 
 // The bounds of CbRecall4Args.
@@ -2722,7 +2722,7 @@ func (v Nfsstat4) String() string {
 		return "NFS4ERR_PERM"
 	case Nfsstat4ErrNoent:
 		return "NFS4ERR_NOENT"
-	case Nfsstat4ErrIo:
+	case Nfsstat4ErrIO:
 		return "NFS4ERR_IO"
 	case Nfsstat4ErrNxio:
 		return "NFS4ERR_NXIO"
@@ -3875,25 +3875,25 @@ func (v *NFSCookie4) ResetXDR() {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *NFSFh4) XDRSize() int {
+func (v *NFSFH4) XDRSize() int {
 	n := 4
 	n += xdr.Padded(len(*v))
 	return n
 }
 
-// XDRMaxSize returns NFSFh4MaxSize.
-func (*NFSFh4) XDRMaxSize() int {
-	return NFSFh4MaxSize
+// XDRMaxSize returns NFSFH4MaxSize.
+func (*NFSFH4) XDRMaxSize() int {
+	return NFSFH4MaxSize
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *NFSFh4) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *NFSFH4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSFh4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *NFSFH4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -3904,14 +3904,14 @@ func (v *NFSFh4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *NFSFh4) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *NFSFH4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *NFSFh4) AppendBinary(b []byte) ([]byte, error) {
+func (v *NFSFH4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -3925,12 +3925,12 @@ func (v *NFSFh4) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *NFSFh4) MarshalBinary() ([]byte, error) {
+func (v *NFSFH4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *NFSFh4) UnmarshalBinary(b []byte) error {
+func (v *NFSFH4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -3941,7 +3941,7 @@ func (v *NFSFh4) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
+func (v *NFSFH4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -3950,9 +3950,9 @@ func (v *NFSFh4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *NFSFH4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 128 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFh4:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 128, "nfs4.NFSFH4:"))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
 		return v.failXDR(e, codec.Full())
@@ -3964,20 +3964,20 @@ func (v *NFSFh4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *NFSFH4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSFh4:")
+		return 0, codec.Short(b, off, 4, "nfs4.NFSFH4:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFh4:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFH4:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFh4:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFH4:")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFh4:")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFH4:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -3985,27 +3985,27 @@ func (v *NFSFh4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *NFSFh4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *NFSFH4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.NFSFh4:")
+		return 0, codec.Short(b, off, 4, "nfs4.NFSFH4:")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFh4:")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSFH4:")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFh4:")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSFH4:")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFh4:")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSFH4:")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *NFSFh4) ResetXDR() {
+func (v *NFSFH4) ResetXDR() {
 	*v = nil
 }
 
@@ -5301,9 +5301,9 @@ func (v *Nfstime4) ResetXDR() {
 // String returns the XDR name of v, or its number if it is no enumerator.
 func (v TimeHow4) String() string {
 	switch v {
-	case TimeHow4ServerTime4:
+	case TimeHow4ServerTime:
 		return "SET_TO_SERVER_TIME4"
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		return "SET_TO_CLIENT_TIME4"
 	}
 	return "time_how4(" + strconv.Itoa(int(v)) + ")"
@@ -5436,7 +5436,7 @@ func (v *TimeHow4) ResetXDR() {
 func (v *Settime4) XDRSize() int {
 	n := 4
 	switch v.SetIt {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		n += 12
 	default:
 	}
@@ -5514,7 +5514,7 @@ func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Settime4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.SetIt {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		if codec.Lacks(b, off, 16) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -5545,14 +5545,14 @@ func (v *Settime4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.SetIt {
 		switch v.SetIt {
-		case TimeHow4ClientTime4:
+		case TimeHow4ClientTime:
 			v.Time.ResetXDR()
 		default:
 		}
 		v.SetIt = kind
 	}
 	switch kind {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		if codec.Lacks(b, off, 12) {
 			return 0, codec.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
 		}
@@ -5576,7 +5576,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	kind := TimeHow4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		if codec.Lacks(b, off, 12) {
 			return 0, codec.Short(b, off, 12, "nfs4.Settime4:Time.Seconds")
 		}
@@ -5592,7 +5592,7 @@ func (v *Settime4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Settime4) ResetXDR() {
 	switch v.SetIt {
-	case TimeHow4ClientTime4:
+	case TimeHow4ClientTime:
 		v.Time.ResetXDR()
 	default:
 	}
@@ -5712,7 +5712,7 @@ func (v *Fsid4) ResetXDR() {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FsLocation4) XDRSize() int {
+func (v *FSLocation4) XDRSize() int {
 	n := 8
 	n += 4 * len(v.Server)
 	for i := range v.Server {
@@ -5726,13 +5726,13 @@ func (v *FsLocation4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *FsLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *FSLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *FsLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *FSLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -5743,14 +5743,14 @@ func (v *FsLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *FsLocation4) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *FSLocation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *FsLocation4) AppendBinary(b []byte) ([]byte, error) {
+func (v *FSLocation4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -5764,12 +5764,12 @@ func (v *FsLocation4) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *FsLocation4) MarshalBinary() ([]byte, error) {
+func (v *FSLocation4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *FsLocation4) UnmarshalBinary(b []byte) error {
+func (v *FSLocation4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -5780,7 +5780,7 @@ func (v *FsLocation4) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
+func (v *FSLocation4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -5789,9 +5789,9 @@ func (v *FsLocation4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *FSLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Server)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FsLocation4:Server"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Server)), math.MaxUint32, "nfs4.FSLocation4:Server"))
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5801,7 +5801,7 @@ func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Server
 	for i := range s {
 		if uint64(len(s[i])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocation4:Server[]", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FSLocation4:Server[]", i))
 		}
 		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
@@ -5811,7 +5811,7 @@ func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.Rootpath)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), math.MaxUint32, "nfs4.FsLocation4:Rootpath"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Rootpath)), math.MaxUint32, "nfs4.FSLocation4:Rootpath"))
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -5821,7 +5821,7 @@ func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s2 := v.Rootpath
 	for i2 := range s2 {
 		if uint64(len(s2[i2])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs4.FsLocation4:Rootpath[]", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs4.FSLocation4:Rootpath[]", i2))
 		}
 		if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
 			return v.failXDR(e, codec.Full())
@@ -5834,58 +5834,58 @@ func (v *FsLocation4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *FSLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Server")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocation4:Server")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocation4:Server")
 	}
 	if err = codec.Resize(d, &v.Server, int(n), 24, off); err != nil {
-		return 0, codec.In(err, "nfs4.FsLocation4:Server")
+		return 0, codec.In(err, "nfs4.FSLocation4:Server")
 	}
 	s := v.Server
 	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server[]", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocation4:Server[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocation4:Server[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Rootpath")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FsLocation4:Rootpath")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FSLocation4:Rootpath")
 	}
 	if err = codec.Resize(d, &v.Rootpath, int(n3), 24, off); err != nil {
-		return 0, codec.In(err, "nfs4.FsLocation4:Rootpath")
+		return 0, codec.In(err, "nfs4.FSLocation4:Rootpath")
 	}
 	s2 := v.Rootpath
 	for i2 := range s2 {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		s2[i2] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -5894,48 +5894,48 @@ func (v *FsLocation4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *FSLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Server")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocation4:Server")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocation4:Server")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Server[]", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocation4:Server[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FsLocation4:Server[]", i)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocation4:Server[]", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Rootpath")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FsLocation4:Rootpath")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs4.FSLocation4:Rootpath")
 	}
 	for i2 := range int(n3) {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FsLocation4:Rootpath[]", i2)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs4.FSLocation4:Rootpath[]", i2)
 		}
 		off += xdr.Padded(int(n4))
 	}
@@ -5943,17 +5943,17 @@ func (v *FsLocation4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FsLocation4) ResetXDR() {
+func (v *FSLocation4) ResetXDR() {
 	v.Server = v.Server[:0]
 	v.Rootpath = v.Rootpath[:0]
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *FsLocations4) XDRSize() int {
+func (v *FSLocations4) XDRSize() int {
 	n := 8
-	n += 4 * len(v.FsRoot)
-	for i := range v.FsRoot {
-		n += xdr.Padded(len(v.FsRoot[i]))
+	n += 4 * len(v.FSRoot)
+	for i := range v.FSRoot {
+		n += xdr.Padded(len(v.FSRoot[i]))
 	}
 	n += 8 * len(v.Locations)
 	for i2 := range v.Locations {
@@ -5970,13 +5970,13 @@ func (v *FsLocations4) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *FsLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *FSLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *FsLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *FSLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -5987,14 +5987,14 @@ func (v *FsLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *FsLocations4) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *FSLocations4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *FsLocations4) AppendBinary(b []byte) ([]byte, error) {
+func (v *FSLocations4) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -6008,12 +6008,12 @@ func (v *FsLocations4) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *FsLocations4) MarshalBinary() ([]byte, error) {
+func (v *FSLocations4) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *FsLocations4) UnmarshalBinary(b []byte) error {
+func (v *FSLocations4) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -6024,7 +6024,7 @@ func (v *FsLocations4) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
+func (v *FSLocations4) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -6033,19 +6033,19 @@ func (v *FsLocations4) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.FsRoot)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FsRoot)), math.MaxUint32, "nfs4.FsLocations4:FsRoot"))
+func (v *FSLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if uint64(len(v.FSRoot)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FSRoot)), math.MaxUint32, "nfs4.FSLocations4:FSRoot"))
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FsRoot)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FSRoot)))
 	off += 4
-	s := v.FsRoot
+	s := v.FSRoot
 	for i := range s {
 		if uint64(len(s[i])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FsLocations4:FsRoot[]", i))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs4.FSLocations4:FSRoot[]", i))
 		}
 		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
 			return v.failXDR(e, codec.Full())
@@ -6055,7 +6055,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off = codec.PutOpaque(b, off, s[i])
 	}
 	if uint64(len(v.Locations)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), math.MaxUint32, "nfs4.FsLocations4:Locations"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Locations)), math.MaxUint32, "nfs4.FSLocations4:Locations"))
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -6066,7 +6066,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i2 := range s2 {
 		p := &s2[i2]
 		if uint64(len(p.Server)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Server)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Server)), math.MaxUint32, "nfs4.FSLocations4:Locations[].Server", i2))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -6076,7 +6076,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s3 := p.Server
 		for i3 := range s3 {
 			if uint64(len(s3[i3])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Server[]", i2, i3))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s3[i3])), math.MaxUint32, "nfs4.FSLocations4:Locations[].Server[]", i2, i3))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s3[i3]))) {
 				return v.failXDR(e, codec.Full())
@@ -6086,7 +6086,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, s3[i3])
 		}
 		if uint64(len(p.Rootpath)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath", i2))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Rootpath)), math.MaxUint32, "nfs4.FSLocations4:Locations[].Rootpath", i2))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -6096,7 +6096,7 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s4 := p.Rootpath
 		for i4 := range s4 {
 			if uint64(len(s4[i4])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s4[i4])), math.MaxUint32, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s4[i4]))) {
 				return v.failXDR(e, codec.Full())
@@ -6110,99 +6110,99 @@ func (v *FsLocations4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *FSLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:FsRoot")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocations4:FsRoot")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocations4:FSRoot")
 	}
-	if err = codec.Resize(d, &v.FsRoot, int(n), 24, off); err != nil {
-		return 0, codec.In(err, "nfs4.FsLocations4:FsRoot")
+	if err = codec.Resize(d, &v.FSRoot, int(n), 24, off); err != nil {
+		return 0, codec.In(err, "nfs4.FSLocations4:FSRoot")
 	}
-	s := v.FsRoot
+	s := v.FSRoot
 	for i := range s {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FsLocations4:Locations")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FSLocations4:Locations")
 	}
 	if err = codec.Resize(d, &v.Locations, int(n3), 48, off); err != nil {
-		return 0, codec.In(err, "nfs4.FsLocations4:Locations")
+		return 0, codec.In(err, "nfs4.FSLocations4:Locations")
 	}
 	s2 := v.Locations
 	for i2 := range s2 {
 		p := &s2[i2]
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server", i2)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Server", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Server", i2)
 		}
 		if err = codec.Resize(d, &p.Server, int(n4), 24, off); err != nil {
-			return 0, codec.In(err, "nfs4.FsLocations4:Locations[].Server", i2)
+			return 0, codec.In(err, "nfs4.FSLocations4:Locations[].Server", i2)
 		}
 		s3 := p.Server
 		for i3 := range s3 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			s3[i3] = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
 			off += xdr.Padded(int(n5))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
 		}
 		if err = codec.Resize(d, &p.Rootpath, int(n6), 24, off); err != nil {
-			return 0, codec.In(err, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return 0, codec.In(err, "nfs4.FSLocations4:Locations[].Rootpath", i2)
 		}
 		s4 := p.Rootpath
 		for i4 := range s4 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			s4[i4] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
@@ -6212,79 +6212,79 @@ func (v *FsLocations4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *FSLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:FsRoot")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FsLocations4:FsRoot")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs4.FSLocations4:FSRoot")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FsLocations4:FsRoot[]", i)
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.FSLocations4:FSRoot[]", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations")
+		return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FsLocations4:Locations")
+		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/8, "nfs4.FSLocations4:Locations")
 	}
 	for i2 := range int(n3) {
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server", i2)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Server", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Server", i2)
 		}
 		for i3 := range int(n4) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FsLocations4:Locations[].Server[]", i2, i3)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.FSLocations4:Locations[].Server[]", i2, i3)
 			}
 			off += xdr.Padded(int(n5))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FsLocations4:Locations[].Rootpath", i2)
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs4.FSLocations4:Locations[].Rootpath", i2)
 		}
 		for i4 := range int(n6) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Short(b, off, 4, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FsLocations4:Locations[].Rootpath[]", i2, i4)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs4.FSLocations4:Locations[].Rootpath[]", i2, i4)
 			}
 			off += xdr.Padded(int(n7))
 		}
@@ -6293,8 +6293,8 @@ func (v *FsLocations4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *FsLocations4) ResetXDR() {
-	v.FsRoot = v.FsRoot[:0]
+func (v *FSLocations4) ResetXDR() {
+	v.FSRoot = v.FSRoot[:0]
 	v.Locations = v.Locations[:0]
 }
 
@@ -6868,23 +6868,23 @@ func (v *Specdata4) ResetXDR() {
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *Fattr4FhExpireType) XDRSize() int {
+func (v *Fattr4FHExpireType) XDRSize() int {
 	return 4
 }
 
-// XDRMaxSize returns Fattr4FhExpireTypeFixedSize.
-func (*Fattr4FhExpireType) XDRMaxSize() int {
-	return Fattr4FhExpireTypeFixedSize
+// XDRMaxSize returns Fattr4FHExpireTypeFixedSize.
+func (*Fattr4FHExpireType) XDRMaxSize() int {
+	return Fattr4FHExpireTypeFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fattr4FhExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *Fattr4FHExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4FhExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *Fattr4FHExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -6895,14 +6895,14 @@ func (v *Fattr4FhExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Fattr4FhExpireType) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *Fattr4FHExpireType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *Fattr4FhExpireType) AppendBinary(b []byte) ([]byte, error) {
+func (v *Fattr4FHExpireType) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -6916,12 +6916,12 @@ func (v *Fattr4FhExpireType) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4FhExpireType) MarshalBinary() ([]byte, error) {
+func (v *Fattr4FHExpireType) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *Fattr4FhExpireType) UnmarshalBinary(b []byte) error {
+func (v *Fattr4FHExpireType) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -6932,7 +6932,7 @@ func (v *Fattr4FhExpireType) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *Fattr4FhExpireType) CheckXDR(b []byte) (n int, err error) {
+func (v *Fattr4FHExpireType) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -6941,7 +6941,7 @@ func (v *Fattr4FhExpireType) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *Fattr4FHExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -6951,26 +6951,26 @@ func (v *Fattr4FhExpireType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FhExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *Fattr4FHExpireType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FhExpireType:")
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
 	}
-	*v = Fattr4FhExpireType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	*v = Fattr4FHExpireType(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *Fattr4FhExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *Fattr4FHExpireType) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FhExpireType:")
+		return 0, codec.Short(b, off, 4, "nfs4.Fattr4FHExpireType:")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *Fattr4FhExpireType) ResetXDR() {
+func (v *Fattr4FHExpireType) ResetXDR() {
 	*v = 0
 }
 
@@ -11078,8 +11078,8 @@ func (v *ChangeInfo4) ResetXDR() {
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Clientaddr4) XDRSize() int {
 	n := 8
-	n += xdr.Padded(len(v.RNetid))
-	n += xdr.Padded(len(v.RAddr))
+	n += xdr.Padded(len(v.Netid))
+	n += xdr.Padded(len(v.Addr))
 	return n
 }
 
@@ -11148,51 +11148,51 @@ func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.RNetid)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.RNetid)), math.MaxUint32, "nfs4.Clientaddr4:RNetid"))
+	if uint64(len(v.Netid)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Netid)), math.MaxUint32, "nfs4.Clientaddr4:Netid"))
 	}
-	if uint64(len(v.RAddr)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.RNetid))+4, uint64(len(v.RAddr)), math.MaxUint32, "nfs4.Clientaddr4:RAddr"))
+	if uint64(len(v.Addr)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Netid))+4, uint64(len(v.Addr)), math.MaxUint32, "nfs4.Clientaddr4:Addr"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.RNetid))+xdr.Padded(len(v.RAddr))) {
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Netid))+xdr.Padded(len(v.Addr))) {
 		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.RNetid)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Netid)))
 	off += 4
-	off = codec.PutOpaque(b, off, v.RNetid)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.RAddr)))
+	off = codec.PutOpaque(b, off, v.Netid)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Addr)))
 	off += 4
-	off = codec.PutOpaque(b, off, v.RAddr)
+	off = codec.PutOpaque(b, off, v.Addr)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Netid")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:Netid")
 	}
-	v.RNetid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+	v.Netid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:Addr")
 	}
-	v.RAddr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+	v.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
@@ -11200,27 +11200,27 @@ func (v *Clientaddr4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Netid")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Clientaddr4:Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Clientaddr4:Netid")
 	}
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.Clientaddr4:Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Clientaddr4:Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Clientaddr4:Addr")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -11228,15 +11228,15 @@ func (v *Clientaddr4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Clientaddr4) ResetXDR() {
-	v.RNetid = nil
-	v.RAddr = nil
+	v.Netid = nil
+	v.Addr = nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbClient4) XDRSize() int {
 	n := 12
-	n += xdr.Padded(len(v.CbLocation.RNetid))
-	n += xdr.Padded(len(v.CbLocation.RAddr))
+	n += xdr.Padded(len(v.Location.Netid))
+	n += xdr.Padded(len(v.Location.Addr))
 	return n
 }
 
@@ -11305,55 +11305,55 @@ func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.CbLocation.RNetid)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.CbLocation.RNetid)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RNetid"))
+	if uint64(len(v.Location.Netid)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Location.Netid)), math.MaxUint32, "nfs4.CbClient4:Location.Netid"))
 	}
-	if uint64(len(v.CbLocation.RAddr)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.CbLocation.RNetid))+8, uint64(len(v.CbLocation.RAddr)), math.MaxUint32, "nfs4.CbClient4:CbLocation.RAddr"))
+	if uint64(len(v.Location.Addr)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Location.Netid))+8, uint64(len(v.Location.Addr)), math.MaxUint32, "nfs4.CbClient4:Location.Addr"))
 	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.CbLocation.RNetid))+xdr.Padded(len(v.CbLocation.RAddr))) {
+	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Location.Netid))+xdr.Padded(len(v.Location.Addr))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.CbProgram)
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.CbLocation.RNetid)))
+	binary.BigEndian.PutUint32(w[0:4], v.Program)
+	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Location.Netid)))
 	off += 8
-	off = codec.PutOpaque(b, off, v.CbLocation.RNetid)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CbLocation.RAddr)))
+	off = codec.PutOpaque(b, off, v.Location.Netid)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Location.Addr)))
 	off += 4
-	off = codec.PutOpaque(b, off, v.CbLocation.RAddr)
+	off = codec.PutOpaque(b, off, v.Location.Addr)
 	return off, nil
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:CbProgram")
+		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:Program")
 	}
 	w := b[off : off+8 : off+8]
-	v.CbProgram = binary.BigEndian.Uint32(w[0:4])
+	v.Program = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:CbLocation.RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:Location.Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:CbLocation.RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:Location.Netid")
 	}
-	v.CbLocation.RNetid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+	v.Location.Netid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:Location.Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:Location.Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:Location.Addr")
 	}
-	v.CbLocation.RAddr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+	v.Location.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
@@ -11361,28 +11361,28 @@ func (v *CbClient4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:CbProgram")
+		return 0, codec.Short(b, off, 8, "nfs4.CbClient4:Program")
 	}
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:CbLocation.RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbClient4:Location.Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:CbLocation.RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbClient4:Location.Netid")
 	}
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.CbClient4:Location.Addr")
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.CbClient4:Location.Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:CbLocation.RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.CbClient4:Location.Addr")
 	}
 	off += xdr.Padded(int(n2))
 	return off, nil
@@ -11390,8 +11390,8 @@ func (v *CbClient4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbClient4) ResetXDR() {
-	v.CbProgram = 0
-	v.CbLocation.ResetXDR()
+	v.Program = 0
+	v.Location.ResetXDR()
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -14317,8 +14317,8 @@ func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
-	binary.BigEndian.PutUint32(w[0:4], v.DelegStateid.Seqid)
-	*(*[12]byte)(w[4:16]) = v.DelegStateid.Other
+	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	off += 16
 	return off, nil
 }
@@ -14326,11 +14326,11 @@ func (v *Delegreturn4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:Stateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
-	v.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	v.DelegStateid.Other = [12]byte(w[4:16])
+	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+	v.Stateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -14338,7 +14338,7 @@ func (v *Delegreturn4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:DelegStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.Delegreturn4Args:Stateid.Seqid")
 	}
 	off += 16
 	return off, nil
@@ -14346,7 +14346,7 @@ func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Delegreturn4Args) ResetXDR() {
-	v.DelegStateid.ResetXDR()
+	v.Stateid.ResetXDR()
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -15969,9 +15969,9 @@ func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+20 : off+20]
-	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
-	*(*[12]byte)(w[4:16]) = v.LockStateid.Other
-	binary.BigEndian.PutUint32(w[16:20], uint32(v.LockSeqid))
+	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
+	binary.BigEndian.PutUint32(w[16:20], uint32(v.Seqid))
 	off += 20
 	return off, nil
 }
@@ -15979,12 +15979,12 @@ func (v *ExistLockOwner4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:LockStateid.Seqid")
+		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:Stateid.Seqid")
 	}
 	w := b[off : off+20 : off+20]
-	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	v.LockStateid.Other = [12]byte(w[4:16])
-	v.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
+	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+	v.Stateid.Other = [12]byte(w[4:16])
+	v.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	return off, nil
 }
@@ -15992,7 +15992,7 @@ func (v *ExistLockOwner4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 20) {
-		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:LockStateid.Seqid")
+		return 0, codec.Short(b, off, 20, "nfs4.ExistLockOwner4:Stateid.Seqid")
 	}
 	off += 20
 	return off, nil
@@ -16000,8 +16000,8 @@ func (v *ExistLockOwner4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *ExistLockOwner4) ResetXDR() {
-	v.LockStateid.ResetXDR()
-	v.LockSeqid = 0
+	v.Stateid.ResetXDR()
+	v.Seqid = 0
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -16109,9 +16109,9 @@ func (v *Locker4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.NewLockOwner))
-		binary.BigEndian.PutUint32(w[4:8], v.LockOwner.LockStateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.LockOwner.LockStateid.Other
-		binary.BigEndian.PutUint32(w[20:24], uint32(v.LockOwner.LockSeqid))
+		binary.BigEndian.PutUint32(w[4:8], v.LockOwner.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.LockOwner.Stateid.Other
+		binary.BigEndian.PutUint32(w[20:24], uint32(v.LockOwner.Seqid))
 		off += 24
 	}
 	return off, nil
@@ -16162,12 +16162,12 @@ func (v *Locker4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n))
 	} else {
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.Stateid.Seqid")
 		}
 		w := b[off : off+20 : off+20]
-		v.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.LockOwner.LockStateid.Other = [12]byte(w[4:16])
-		v.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
+		v.LockOwner.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.LockOwner.Stateid.Other = [12]byte(w[4:16])
+		v.LockOwner.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 	}
 	return off, nil
@@ -16204,7 +16204,7 @@ func (v *Locker4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		off += xdr.Padded(int(n))
 	} else {
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 20, "nfs4.Locker4:LockOwner.Stateid.Seqid")
 		}
 		off += 20
 	}
@@ -16337,9 +16337,9 @@ func (v *Lock4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.Locker.LockOwner.LockStateid.Seqid)
-		*(*[12]byte)(w[4:16]) = v.Locker.LockOwner.LockStateid.Other
-		binary.BigEndian.PutUint32(w[16:20], uint32(v.Locker.LockOwner.LockSeqid))
+		binary.BigEndian.PutUint32(w[0:4], v.Locker.LockOwner.Stateid.Seqid)
+		*(*[12]byte)(w[4:16]) = v.Locker.LockOwner.Stateid.Other
+		binary.BigEndian.PutUint32(w[16:20], uint32(v.Locker.LockOwner.Seqid))
 		off += 20
 	}
 	return off, nil
@@ -16403,12 +16403,12 @@ func (v *Lock4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n))
 	} else {
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.Stateid.Seqid")
 		}
 		w := b[off : off+20 : off+20]
-		v.Locker.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.Locker.LockOwner.LockStateid.Other = [12]byte(w[4:16])
-		v.Locker.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
+		v.Locker.LockOwner.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.Locker.LockOwner.Stateid.Other = [12]byte(w[4:16])
+		v.Locker.LockOwner.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 	}
 	return off, nil
@@ -16454,7 +16454,7 @@ func (v *Lock4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		off += xdr.Padded(int(n))
 	} else {
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 20, "nfs4.Lock4Args:Locker.LockOwner.Stateid.Seqid")
 		}
 		off += 20
 	}
@@ -16709,8 +16709,8 @@ func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
-	binary.BigEndian.PutUint32(w[0:4], v.LockStateid.Seqid)
-	*(*[12]byte)(w[4:16]) = v.LockStateid.Other
+	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	off += 16
 	return off, nil
 }
@@ -16718,11 +16718,11 @@ func (v *Lock4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:Stateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
-	v.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	v.LockStateid.Other = [12]byte(w[4:16])
+	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+	v.Stateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -16730,7 +16730,7 @@ func (v *Lock4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:LockStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.Lock4Resok:Stateid.Seqid")
 	}
 	off += 16
 	return off, nil
@@ -16738,7 +16738,7 @@ func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Lock4Resok) ResetXDR() {
-	v.LockStateid.ResetXDR()
+	v.Stateid.ResetXDR()
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -16832,8 +16832,8 @@ func (v *Lock4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], v.Resok4.LockStateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Resok4.LockStateid.Other
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.Stateid.Other
 		off += 20
 	case Nfsstat4ErrDenied:
 		if !v.Denied.Locktype.Valid() {
@@ -16887,11 +16887,11 @@ func (v *Lock4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.Stateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
-		v.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.Resok4.LockStateid.Other = [12]byte(w[4:16])
+		v.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.Resok4.Stateid.Other = [12]byte(w[4:16])
 		off += 16
 	case Nfsstat4ErrDenied:
 		if codec.Lacks(b, off, 32) {
@@ -16937,7 +16937,7 @@ func (v *Lock4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.LockStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.Lock4Res:Resok4.Stateid.Seqid")
 		}
 		off += 16
 	case Nfsstat4ErrDenied:
@@ -18314,11 +18314,11 @@ func (v *Nverify4Res) ResetXDR() {
 // String returns the XDR name of v, or its number if it is no enumerator.
 func (v Createmode4) String() string {
 	switch v {
-	case Createmode4Unchecked4:
+	case Createmode4Unchecked:
 		return "UNCHECKED4"
-	case Createmode4Guarded4:
+	case Createmode4Guarded:
 		return "GUARDED4"
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		return "EXCLUSIVE4"
 	}
 	return "createmode4(" + strconv.Itoa(int(v)) + ")"
@@ -18451,11 +18451,11 @@ func (v *Createmode4) ResetXDR() {
 func (v *Createhow4) XDRSize() int {
 	n := 4
 	switch v.Mode {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		n += 8
 		n += 4 * len(v.Createattrs.Attrmask)
 		n += xdr.Padded(len(v.Createattrs.AttrVals))
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		n += 8
 	}
 	return n
@@ -18527,7 +18527,7 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Mode {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		if uint64(len(v.Createattrs.Attrmask)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Createhow4:Createattrs.Attrmask"))
 		}
@@ -18555,7 +18555,7 @@ func (v *Createhow4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Createattrs.AttrVals)))
 		off += 4
 		off = codec.PutOpaque(b, off, v.Createattrs.AttrVals)
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		if codec.Lacks(b, off, 12) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -18582,15 +18582,15 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	if kind != v.Mode {
 		switch v.Mode {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			v.Createattrs.ResetXDR()
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			clear(v.Createverf[:])
 		}
 		v.Mode = kind
 	}
 	switch kind {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
@@ -18620,7 +18620,7 @@ func (v *Createhow4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		v.Createattrs.AttrVals = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs4.Createhow4:Createverf")
 		}
@@ -18643,7 +18643,7 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	kind := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	switch kind {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.Createhow4:Createattrs.Attrmask")
 		}
@@ -18665,7 +18665,7 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Createhow4:Createattrs.AttrVals")
 		}
 		off += xdr.Padded(int(n2))
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs4.Createhow4:Createverf")
 		}
@@ -18682,9 +18682,9 @@ func (v *Createhow4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *Createhow4) ResetXDR() {
 	switch v.Mode {
-	case Createmode4Unchecked4, Createmode4Guarded4:
+	case Createmode4Unchecked, Createmode4Guarded:
 		v.Createattrs.ResetXDR()
-	case Createmode4Exclusive4:
+	case Createmode4Exclusive:
 		clear(v.Createverf[:])
 	}
 	v.Mode = 0
@@ -18831,11 +18831,11 @@ func (v *Openflag4) XDRSize() int {
 	case Opentype4Create:
 		n += 4
 		switch v.How.Mode {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			n += 8
 			n += 4 * len(v.How.Createattrs.Attrmask)
 			n += xdr.Padded(len(v.How.Createattrs.AttrVals))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			n += 8
 		}
 	default:
@@ -18916,7 +18916,7 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Opentype {
 	case Opentype4Create:
 		switch v.How.Mode {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if uint64(len(v.How.Createattrs.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Openflag4:How.Createattrs.Attrmask"))
 			}
@@ -18944,7 +18944,7 @@ func (v *Openflag4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.How.Createattrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.How.Createattrs.AttrVals)
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 12) {
 				return v.failXDR(e, codec.Full())
 			}
@@ -18991,15 +18991,15 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind2 != v.How.Mode {
 			switch v.How.Mode {
-			case Createmode4Unchecked4, Createmode4Guarded4:
+			case Createmode4Unchecked, Createmode4Guarded:
 				v.How.Createattrs.ResetXDR()
-			case Createmode4Exclusive4:
+			case Createmode4Exclusive:
 				clear(v.How.Createverf[:])
 			}
 			v.How.Mode = kind2
 		}
 		switch kind2 {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
@@ -19029,7 +19029,7 @@ func (v *Openflag4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.How.Createattrs.AttrVals = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
 			}
@@ -19064,7 +19064,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Openflag4:How.Createattrs.Attrmask")
 			}
@@ -19086,7 +19086,7 @@ func (v *Openflag4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Openflag4:How.Createattrs.AttrVals")
 			}
 			off += xdr.Padded(int(n2))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Short(b, off, 8, "nfs4.Openflag4:How.Createverf")
 			}
@@ -20271,11 +20271,11 @@ func (v *Open4Args) XDRSize() int {
 	case Opentype4Create:
 		n += 4
 		switch v.Openhow.How.Mode {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			n += 8
 			n += 4 * len(v.Openhow.How.Createattrs.Attrmask)
 			n += xdr.Padded(len(v.Openhow.How.Createattrs.AttrVals))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			n += 8
 		}
 	default:
@@ -20380,7 +20380,7 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Openhow.Opentype {
 	case Opentype4Create:
 		switch v.Openhow.How.Mode {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if uint64(len(v.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
 				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask"))
 			}
@@ -20408,7 +20408,7 @@ func (v *Open4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Openhow.How.Createattrs.AttrVals)))
 			off += 4
 			off = codec.PutOpaque(b, off, v.Openhow.How.Createattrs.AttrVals)
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 12) {
 				return v.failXDR(e, codec.Full())
 			}
@@ -20532,15 +20532,15 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 4
 		if kind2 != v.Openhow.How.Mode {
 			switch v.Openhow.How.Mode {
-			case Createmode4Unchecked4, Createmode4Guarded4:
+			case Createmode4Unchecked, Createmode4Guarded:
 				v.Openhow.How.Createattrs.ResetXDR()
-			case Createmode4Exclusive4:
+			case Createmode4Exclusive:
 				clear(v.Openhow.How.Createverf[:])
 			}
 			v.Openhow.How.Mode = kind2
 		}
 		switch kind2 {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
@@ -20570,7 +20570,7 @@ func (v *Open4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			v.Openhow.How.Createattrs.AttrVals = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
@@ -20701,7 +20701,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		kind2 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		switch kind2 {
-		case Createmode4Unchecked4, Createmode4Guarded4:
+		case Createmode4Unchecked, Createmode4Guarded:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.Open4Args:Openhow.How.Createattrs.Attrmask")
 			}
@@ -20723,7 +20723,7 @@ func (v *Open4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Open4Args:Openhow.How.Createattrs.AttrVals")
 			}
 			off += xdr.Padded(int(n3))
-		case Createmode4Exclusive4:
+		case Createmode4Exclusive:
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Short(b, off, 8, "nfs4.Open4Args:Openhow.How.Createverf")
 			}
@@ -22932,8 +22932,8 @@ func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
-	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
+	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	off += 16
 	return off, nil
 }
@@ -22941,11 +22941,11 @@ func (v *OpenConfirm4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:Stateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
-	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	v.OpenStateid.Other = [12]byte(w[4:16])
+	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+	v.Stateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -22953,7 +22953,7 @@ func (v *OpenConfirm4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:OpenStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Resok:Stateid.Seqid")
 	}
 	off += 16
 	return off, nil
@@ -22961,7 +22961,7 @@ func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenConfirm4Resok) ResetXDR() {
-	v.OpenStateid.ResetXDR()
+	v.Stateid.ResetXDR()
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -23052,8 +23052,8 @@ func (v *OpenConfirm4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], v.Resok4.OpenStateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Resok4.OpenStateid.Other
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.Stateid.Other
 		off += 20
 	default:
 		if !v.Status.Valid() {
@@ -23086,11 +23086,11 @@ func (v *OpenConfirm4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.OpenStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.Stateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
-		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.Resok4.OpenStateid.Other = [12]byte(w[4:16])
+		v.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.Resok4.Stateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -23110,7 +23110,7 @@ func (v *OpenConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.OpenStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.OpenConfirm4Res:Resok4.Stateid.Seqid")
 		}
 		off += 16
 	default:
@@ -23330,8 +23330,8 @@ func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+16 : off+16]
-	binary.BigEndian.PutUint32(w[0:4], v.OpenStateid.Seqid)
-	*(*[12]byte)(w[4:16]) = v.OpenStateid.Other
+	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
+	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	off += 16
 	return off, nil
 }
@@ -23339,11 +23339,11 @@ func (v *OpenDowngrade4Resok) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:Stateid.Seqid")
 	}
 	w := b[off : off+16 : off+16]
-	v.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-	v.OpenStateid.Other = [12]byte(w[4:16])
+	v.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+	v.Stateid.Other = [12]byte(w[4:16])
 	off += 16
 	return off, nil
 }
@@ -23351,7 +23351,7 @@ func (v *OpenDowngrade4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
-		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:OpenStateid.Seqid")
+		return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Resok:Stateid.Seqid")
 	}
 	off += 16
 	return off, nil
@@ -23359,7 +23359,7 @@ func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *OpenDowngrade4Resok) ResetXDR() {
-	v.OpenStateid.ResetXDR()
+	v.Stateid.ResetXDR()
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -23450,8 +23450,8 @@ func (v *OpenDowngrade4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], v.Resok4.OpenStateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Resok4.OpenStateid.Other
+		binary.BigEndian.PutUint32(w[4:8], v.Resok4.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Resok4.Stateid.Other
 		off += 20
 	default:
 		if !v.Status.Valid() {
@@ -23484,11 +23484,11 @@ func (v *OpenDowngrade4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.OpenStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.Stateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
-		v.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.Resok4.OpenStateid.Other = [12]byte(w[4:16])
+		v.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.Resok4.Stateid.Other = [12]byte(w[4:16])
 		off += 16
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -23508,7 +23508,7 @@ func (v *OpenDowngrade4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	switch kind {
 	case Nfsstat4OK:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.OpenStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.OpenDowngrade4Res:Resok4.Stateid.Seqid")
 		}
 		off += 16
 	default:
@@ -27523,41 +27523,41 @@ func (v *Secinfo4Args) ResetXDR() {
 }
 
 // String returns the XDR name of v, or its number if it is no enumerator.
-func (v RPCGSSSvcT) String() string {
+func (v RPCGSSSvc) String() string {
 	switch v {
-	case RPCGSSSvcTNone:
+	case RPCGSSSvcNone:
 		return "RPC_GSS_SVC_NONE"
-	case RPCGSSSvcTIntegrity:
+	case RPCGSSSvcIntegrity:
 		return "RPC_GSS_SVC_INTEGRITY"
-	case RPCGSSSvcTPrivacy:
+	case RPCGSSSvcPrivacy:
 		return "RPC_GSS_SVC_PRIVACY"
 	}
 	return "rpc_gss_svc_t(" + strconv.Itoa(int(v)) + ")"
 }
 
 // Valid reports whether v is an enumerator.
-func (v RPCGSSSvcT) Valid() bool {
+func (v RPCGSSSvc) Valid() bool {
 	return 1 <= v && v <= 3
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
-func (v *RPCGSSSvcT) XDRSize() int {
+func (v *RPCGSSSvc) XDRSize() int {
 	return 4
 }
 
-// XDRMaxSize returns RPCGSSSvcTFixedSize.
-func (*RPCGSSSvcT) XDRMaxSize() int {
-	return RPCGSSSvcTFixedSize
+// XDRMaxSize returns RPCGSSSvcFixedSize.
+func (*RPCGSSSvc) XDRMaxSize() int {
+	return RPCGSSSvcFixedSize
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *RPCGSSSvcT) EncodeXDR(e *xdr.Encoder) (err error) {
+func (v *RPCGSSSvc) EncodeXDR(e *xdr.Encoder) (err error) {
 	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
 	return
 }
 
 // failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *RPCGSSSvcT) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+func (v *RPCGSSSvc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	if e == nil {
 		return 0, err
 	}
@@ -27568,14 +27568,14 @@ func (v *RPCGSSSvcT) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *RPCGSSSvcT) DecodeXDR(d *xdr.Decoder) (err error) {
+func (v *RPCGSSSvc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
 // AppendBinary appends the encoding of v to b. It may write to all of
 // b's capacity, even if it fails.
-func (v *RPCGSSSvcT) AppendBinary(b []byte) ([]byte, error) {
+func (v *RPCGSSSvc) AppendBinary(b []byte) ([]byte, error) {
 	room := b[:cap(b)]
 	end, err := v.PutXDR(nil, room, len(b))
 	if err == codec.Full() {
@@ -27589,12 +27589,12 @@ func (v *RPCGSSSvcT) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns the encoding of v.
-func (v *RPCGSSSvcT) MarshalBinary() ([]byte, error) {
+func (v *RPCGSSSvc) MarshalBinary() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
-func (v *RPCGSSSvcT) UnmarshalBinary(b []byte) error {
+func (v *RPCGSSSvc) UnmarshalBinary(b []byte) error {
 	var d xdr.Decoder
 	d.Reset(b)
 	if err := v.DecodeXDR(&d); err != nil {
@@ -27605,7 +27605,7 @@ func (v *RPCGSSSvcT) UnmarshalBinary(b []byte) error {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
-func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
+func (v *RPCGSSSvc) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
 		err = e
@@ -27614,9 +27614,9 @@ func (v *RPCGSSSvcT) CheckXDR(b []byte) (n int, err error) {
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
-func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+func (v *RPCGSSSvc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvcT:"))
+		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs4.RPCGSSSvc:"))
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -27627,13 +27627,13 @@ func (v *RPCGSSSvcT) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 // GetXDR decodes v from b at off and returns the next offset. Only generated code calls it.
-func (v *RPCGSSSvcT) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+func (v *RPCGSSSvc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
+		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvc:")
 	}
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvcT:")
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvc:")
 	}
 	*v = enum
 	off += 4
@@ -27641,20 +27641,20 @@ func (v *RPCGSSSvcT) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 }
 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
-func (v *RPCGSSSvcT) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+func (v *RPCGSSSvc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvcT:")
+		return 0, codec.Short(b, off, 4, "nfs4.RPCGSSSvc:")
 	}
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvcT:")
+		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs4.RPCGSSSvc:")
 	}
 	off += 4
 	return off, nil
 }
 
 // ResetXDR empties v and keeps the capacity of its slices.
-func (v *RPCGSSSvcT) ResetXDR() {
+func (v *RPCGSSSvc) ResetXDR() {
 	*v = 0
 }
 
@@ -27769,7 +27769,7 @@ func (v *RpcsecGSSInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+8 : off+8]
 	v.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.RpcsecGSSInfo:Service")
 	}
@@ -27796,7 +27796,7 @@ func (v *RpcsecGSSInfo) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 		return 0, codec.Short(b, off, 8, "nfs4.RpcsecGSSInfo:Qop")
 	}
 	w := b[off : off+8 : off+8]
-	enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+	enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.RpcsecGSSInfo:Service")
 	}
@@ -27954,7 +27954,7 @@ func (v *Secinfo4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+8 : off+8]
 		v.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-		enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+		enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
 		}
@@ -27991,7 +27991,7 @@ func (v *Secinfo4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 			return 0, codec.Short(b, off, 8, "nfs4.Secinfo4:FlavorInfo.Qop")
 		}
 		w := b[off : off+8 : off+8]
-		enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+		enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 		if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4:FlavorInfo.Service")
 		}
@@ -28184,7 +28184,7 @@ func (v *Secinfo4Resok) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			}
 			w := b[off : off+8 : off+8]
 			p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+			enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
@@ -28231,7 +28231,7 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 				return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Resok:[].FlavorInfo.Qop", i)
 			}
 			w := b[off : off+8 : off+8]
-			enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+			enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 			if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Resok:[].FlavorInfo.Service", i)
 			}
@@ -28454,7 +28454,7 @@ func (v *Secinfo4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				w := b[off : off+8 : off+8]
 				p.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+				enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 				if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 					return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
@@ -28513,7 +28513,7 @@ func (v *Secinfo4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 					return 0, codec.Short(b, off, 8, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Qop", i)
 				}
 				w := b[off : off+8 : off+8]
-				enum := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+				enum := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 				if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 					return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum)), 0, "nfs4.Secinfo4Res:Resok4[].FlavorInfo.Service", i)
 				}
@@ -28867,8 +28867,8 @@ func (v *Setattr4Res) ResetXDR() {
 func (v *Setclientid4Args) XDRSize() int {
 	n := 28
 	n += xdr.Padded(len(v.Client.ID))
-	n += xdr.Padded(len(v.Callback.CbLocation.RNetid))
-	n += xdr.Padded(len(v.Callback.CbLocation.RAddr))
+	n += xdr.Padded(len(v.Callback.Location.Netid))
+	n += xdr.Padded(len(v.Callback.Location.Addr))
 	return n
 }
 
@@ -28940,13 +28940,13 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	if len(v.Client.ID) > 1024 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Client.ID)), 1024, "nfs4.Setclientid4Args:Client.ID"))
 	}
-	if uint64(len(v.Callback.CbLocation.RNetid)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid"))
+	if uint64(len(v.Callback.Location.Netid)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+16, uint64(len(v.Callback.Location.Netid)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.Location.Netid"))
 	}
-	if uint64(len(v.Callback.CbLocation.RAddr)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+20, uint64(len(v.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr"))
+	if uint64(len(v.Callback.Location.Addr)) > math.MaxUint32 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.Location.Netid))+20, uint64(len(v.Callback.Location.Addr)), math.MaxUint32, "nfs4.Setclientid4Args:Callback.Location.Addr"))
 	}
-	if codec.Lacks(b, off, 28+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Callback.CbLocation.RAddr))) {
+	if codec.Lacks(b, off, 28+xdr.Padded(len(v.Client.ID))+xdr.Padded(len(v.Callback.Location.Netid))+xdr.Padded(len(v.Callback.Location.Addr))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
@@ -28955,13 +28955,13 @@ func (v *Setclientid4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	off += 12
 	off = codec.PutOpaque(b, off, v.Client.ID)
 	w = b[off : off+8 : off+8]
-	binary.BigEndian.PutUint32(w[0:4], v.Callback.CbProgram)
-	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Callback.CbLocation.RNetid)))
+	binary.BigEndian.PutUint32(w[0:4], v.Callback.Program)
+	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Callback.Location.Netid)))
 	off += 8
-	off = codec.PutOpaque(b, off, v.Callback.CbLocation.RNetid)
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Callback.CbLocation.RAddr)))
+	off = codec.PutOpaque(b, off, v.Callback.Location.Netid)
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Callback.Location.Addr)))
 	off += 4
-	off = codec.PutOpaque(b, off, v.Callback.CbLocation.RAddr)
+	off = codec.PutOpaque(b, off, v.Callback.Location.Addr)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], v.CallbackIdent)
 	off += 4
 	return off, nil
@@ -28988,32 +28988,32 @@ func (v *Setclientid4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	v.Client.ID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.CbProgram")
+		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.Program")
 	}
 	w = b[off : off+8 : off+8]
-	v.Callback.CbProgram = binary.BigEndian.Uint32(w[0:4])
+	v.Callback.Program = binary.BigEndian.Uint32(w[0:4])
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.Location.Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.Location.Netid")
 	}
-	v.Callback.CbLocation.RNetid = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+	v.Callback.Location.Netid = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
-	v.Callback.CbLocation.RAddr = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+	v.Callback.Location.Addr = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 	off += xdr.Padded(int(n3))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:CallbackIdent")
@@ -29042,28 +29042,28 @@ func (v *Setclientid4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 	}
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 8) {
-		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.CbProgram")
+		return 0, codec.Short(b, off, 8, "nfs4.Setclientid4Args:Callback.Program")
 	}
 	w = b[off : off+8 : off+8]
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Args:Callback.Location.Netid")
 	}
 	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RNetid")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Args:Callback.Location.Netid")
 	}
 	off += xdr.Padded(int(n2))
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
 	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.CbLocation.RAddr")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.Setclientid4Args:Callback.Location.Addr")
 	}
 	off += xdr.Padded(int(n3))
 	if codec.Lacks(b, off, 4) {
@@ -29200,8 +29200,8 @@ func (v *Setclientid4Res) XDRSize() int {
 		n += 16
 	case Nfsstat4ErrClidInuse:
 		n += 8
-		n += xdr.Padded(len(v.ClientUsing.RNetid))
-		n += xdr.Padded(len(v.ClientUsing.RAddr))
+		n += xdr.Padded(len(v.ClientUsing.Netid))
+		n += xdr.Padded(len(v.ClientUsing.Addr))
 	default:
 	}
 	return n
@@ -29283,23 +29283,23 @@ func (v *Setclientid4Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		*(*[8]byte)(w[12:20]) = v.Resok4.SetclientidConfirm
 		off += 20
 	case Nfsstat4ErrClidInuse:
-		if uint64(len(v.ClientUsing.RNetid)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.RNetid)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RNetid"))
+		if uint64(len(v.ClientUsing.Netid)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.ClientUsing.Netid)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.Netid"))
 		}
-		if uint64(len(v.ClientUsing.RAddr)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.RNetid))+8, uint64(len(v.ClientUsing.RAddr)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.RAddr"))
+		if uint64(len(v.ClientUsing.Addr)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ClientUsing.Netid))+8, uint64(len(v.ClientUsing.Addr)), math.MaxUint32, "nfs4.Setclientid4Res:ClientUsing.Addr"))
 		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.ClientUsing.RNetid))+xdr.Padded(len(v.ClientUsing.RAddr))) {
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.ClientUsing.Netid))+xdr.Padded(len(v.ClientUsing.Addr))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ClientUsing.RNetid)))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ClientUsing.Netid)))
 		off += 8
-		off = codec.PutOpaque(b, off, v.ClientUsing.RNetid)
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ClientUsing.RAddr)))
+		off = codec.PutOpaque(b, off, v.ClientUsing.Netid)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ClientUsing.Addr)))
 		off += 4
-		off = codec.PutOpaque(b, off, v.ClientUsing.RAddr)
+		off = codec.PutOpaque(b, off, v.ClientUsing.Addr)
 	default:
 		if !v.Status.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs4.Setclientid4Res:Status"))
@@ -29341,30 +29341,30 @@ func (v *Setclientid4Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		off += 16
 	case Nfsstat4ErrClidInuse:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
-		v.ClientUsing.RNetid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+		v.ClientUsing.Netid = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
-		v.ClientUsing.RAddr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+		v.ClientUsing.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -29389,27 +29389,27 @@ func (v *Setclientid4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		off += 16
 	case Nfsstat4ErrClidInuse:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.RNetid")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.Setclientid4Res:ClientUsing.Netid")
 		}
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Short(b, off, 4, "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
 		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.RAddr")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs4.Setclientid4Res:ClientUsing.Addr")
 		}
 		off += xdr.Padded(int(n2))
 	default:
@@ -29950,11 +29950,11 @@ func (v *Verify4Res) ResetXDR() {
 // String returns the XDR name of v, or its number if it is no enumerator.
 func (v StableHow4) String() string {
 	switch v {
-	case StableHow4Unstable4:
+	case StableHow4Unstable:
 		return "UNSTABLE4"
-	case StableHow4DataSync4:
+	case StableHow4DataSync:
 		return "DATA_SYNC4"
-	case StableHow4FileSync4:
+	case StableHow4FileSync:
 		return "FILE_SYNC4"
 	}
 	return "stable_how4(" + strconv.Itoa(int(v)) + ")"
@@ -31198,11 +31198,11 @@ func (v *NFSArgop4) XDRSize() int {
 			case Opentype4Create:
 				n += 4
 				switch v.Opopen.Openhow.How.Mode {
-				case Createmode4Unchecked4, Createmode4Guarded4:
+				case Createmode4Unchecked, Createmode4Guarded:
 					n += 8
 					n += 4 * len(v.Opopen.Openhow.How.Createattrs.Attrmask)
 					n += xdr.Padded(len(v.Opopen.Openhow.How.Createattrs.AttrVals))
-				case Createmode4Exclusive4:
+				case Createmode4Exclusive:
 					n += 8
 				}
 			default:
@@ -31278,8 +31278,8 @@ func (v *NFSArgop4) XDRSize() int {
 		if v.Opsetclientid != nil {
 			n += 28
 			n += xdr.Padded(len(v.Opsetclientid.Client.ID))
-			n += xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))
-			n += xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))
+			n += xdr.Padded(len(v.Opsetclientid.Callback.Location.Netid))
+			n += xdr.Padded(len(v.Opsetclientid.Callback.Location.Addr))
 		}
 	case NFSOpnum4SetclientidConfirm:
 		if v.OpsetclientidConfirm != nil {
@@ -31480,8 +31480,8 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Argop))
-		binary.BigEndian.PutUint32(w[4:8], v.Opdelegreturn.DelegStateid.Seqid)
-		*(*[12]byte)(w[8:20]) = v.Opdelegreturn.DelegStateid.Other
+		binary.BigEndian.PutUint32(w[4:8], v.Opdelegreturn.Stateid.Seqid)
+		*(*[12]byte)(w[8:20]) = v.Opdelegreturn.Stateid.Other
 		off += 20
 	case NFSOpnum4Getattr:
 		if uint64(len(v.Opgetattr.AttrRequest)) > math.MaxUint32 {
@@ -31559,9 +31559,9 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+20 : off+20]
-			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Locker.LockOwner.LockStateid.Seqid)
-			*(*[12]byte)(w[4:16]) = v.Oplock.Locker.LockOwner.LockStateid.Other
-			binary.BigEndian.PutUint32(w[16:20], uint32(v.Oplock.Locker.LockOwner.LockSeqid))
+			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Locker.LockOwner.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.Oplock.Locker.LockOwner.Stateid.Other
+			binary.BigEndian.PutUint32(w[16:20], uint32(v.Oplock.Locker.LockOwner.Seqid))
 			off += 20
 		}
 	case NFSOpnum4Lockt:
@@ -31681,7 +31681,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		switch v.Opopen.Openhow.Opentype {
 		case Opentype4Create:
 			switch v.Opopen.Openhow.How.Mode {
-			case Createmode4Unchecked4, Createmode4Guarded4:
+			case Createmode4Unchecked, Createmode4Guarded:
 				if uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)) > math.MaxUint32 {
 					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opopen.Openhow.How.Createattrs.Attrmask)), math.MaxUint32, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask"))
 				}
@@ -31709,7 +31709,7 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opopen.Openhow.How.Createattrs.AttrVals)))
 				off += 4
 				off = codec.PutOpaque(b, off, v.Opopen.Openhow.How.Createattrs.AttrVals)
-			case Createmode4Exclusive4:
+			case Createmode4Exclusive:
 				if codec.Lacks(b, off, 12) {
 					return v.failXDR(e, codec.Full())
 				}
@@ -32004,13 +32004,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if len(v.Opsetclientid.Client.ID) > 1024 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.Opsetclientid.Client.ID)), 1024, "nfs4.NFSArgop4:Opsetclientid.Client.ID"))
 		}
-		if uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.CbLocation.RNetid)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid"))
+		if uint64(len(v.Opsetclientid.Callback.Location.Netid)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+20, uint64(len(v.Opsetclientid.Callback.Location.Netid)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid"))
 		}
-		if uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+24, uint64(len(v.Opsetclientid.Callback.CbLocation.RAddr)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr"))
+		if uint64(len(v.Opsetclientid.Callback.Location.Addr)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.Location.Netid))+24, uint64(len(v.Opsetclientid.Callback.Location.Addr)), math.MaxUint32, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr"))
 		}
-		if codec.Lacks(b, off, 32+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RNetid))+xdr.Padded(len(v.Opsetclientid.Callback.CbLocation.RAddr))) {
+		if codec.Lacks(b, off, 32+xdr.Padded(len(v.Opsetclientid.Client.ID))+xdr.Padded(len(v.Opsetclientid.Callback.Location.Netid))+xdr.Padded(len(v.Opsetclientid.Callback.Location.Addr))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -32020,13 +32020,13 @@ func (v *NFSArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 16
 		off = codec.PutOpaque(b, off, v.Opsetclientid.Client.ID)
 		w = b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.Opsetclientid.Callback.CbProgram)
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opsetclientid.Callback.CbLocation.RNetid)))
+		binary.BigEndian.PutUint32(w[0:4], v.Opsetclientid.Callback.Program)
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opsetclientid.Callback.Location.Netid)))
 		off += 8
-		off = codec.PutOpaque(b, off, v.Opsetclientid.Callback.CbLocation.RNetid)
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.Callback.CbLocation.RAddr)))
+		off = codec.PutOpaque(b, off, v.Opsetclientid.Callback.Location.Netid)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.Callback.Location.Addr)))
 		off += 4
-		off = codec.PutOpaque(b, off, v.Opsetclientid.Callback.CbLocation.RAddr)
+		off = codec.PutOpaque(b, off, v.Opsetclientid.Callback.Location.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], v.Opsetclientid.CallbackIdent)
 		off += 4
 	case NFSOpnum4SetclientidConfirm:
@@ -32371,11 +32371,11 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += 8
 	case NFSOpnum4Delegreturn:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.DelegStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.Stateid.Seqid")
 		}
 		w := b[off : off+16 : off+16]
-		v.Opdelegreturn.DelegStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-		v.Opdelegreturn.DelegStateid.Other = [12]byte(w[4:16])
+		v.Opdelegreturn.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+		v.Opdelegreturn.Stateid.Other = [12]byte(w[4:16])
 		off += 16
 	case NFSOpnum4Getattr:
 		if codec.Lacks(b, off, 4) {
@@ -32469,12 +32469,12 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n7))
 		} else {
 			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.LockStateid.Seqid")
+				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.Stateid.Seqid")
 			}
 			w := b[off : off+20 : off+20]
-			v.Oplock.Locker.LockOwner.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			v.Oplock.Locker.LockOwner.LockStateid.Other = [12]byte(w[4:16])
-			v.Oplock.Locker.LockOwner.LockSeqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
+			v.Oplock.Locker.LockOwner.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+			v.Oplock.Locker.LockOwner.Stateid.Other = [12]byte(w[4:16])
+			v.Oplock.Locker.LockOwner.Seqid = Seqid4(binary.BigEndian.Uint32(w[16:20]))
 			off += 20
 		}
 	case NFSOpnum4Lockt:
@@ -32623,15 +32623,15 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 4
 			if kind5 != v.Opopen.Openhow.How.Mode {
 				switch v.Opopen.Openhow.How.Mode {
-				case Createmode4Unchecked4, Createmode4Guarded4:
+				case Createmode4Unchecked, Createmode4Guarded:
 					v.Opopen.Openhow.How.Createattrs.ResetXDR()
-				case Createmode4Exclusive4:
+				case Createmode4Exclusive:
 					clear(v.Opopen.Openhow.How.Createverf[:])
 				}
 				v.Opopen.Openhow.How.Mode = kind5
 			}
 			switch kind5 {
-			case Createmode4Unchecked4, Createmode4Guarded4:
+			case Createmode4Unchecked, Createmode4Guarded:
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
@@ -32661,7 +32661,7 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				}
 				v.Opopen.Openhow.How.Createattrs.AttrVals = codec.Bytes(d, b[off:off+int(n14):off+int(n14)])
 				off += xdr.Padded(int(n14))
-			case Createmode4Exclusive4:
+			case Createmode4Exclusive:
 				if codec.Lacks(b, off, 8) {
 					return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
 				}
@@ -32986,32 +32986,32 @@ func (v *NFSArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Opsetclientid.Client.ID = codec.Bytes(d, b[off:off+int(n26):off+int(n26)])
 		off += xdr.Padded(int(n26))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.CbProgram")
+			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.Program")
 		}
 		w = b[off : off+8 : off+8]
-		v.Opsetclientid.Callback.CbProgram = binary.BigEndian.Uint32(w[0:4])
+		v.Opsetclientid.Callback.Program = binary.BigEndian.Uint32(w[0:4])
 		n27 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n27)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
 		}
 		if !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
 		}
-		v.Opsetclientid.Callback.CbLocation.RNetid = codec.Bytes(d, b[off:off+int(n27):off+int(n27)])
+		v.Opsetclientid.Callback.Location.Netid = codec.Bytes(d, b[off:off+int(n27):off+int(n27)])
 		off += xdr.Padded(int(n27))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
 		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
 		if !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
-		v.Opsetclientid.Callback.CbLocation.RAddr = codec.Bytes(d, b[off:off+int(n28):off+int(n28)])
+		v.Opsetclientid.Callback.Location.Addr = codec.Bytes(d, b[off:off+int(n28):off+int(n28)])
 		off += xdr.Padded(int(n28))
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.CallbackIdent")
@@ -33214,7 +33214,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		off += 8
 	case NFSOpnum4Delegreturn:
 		if codec.Lacks(b, off, 16) {
-			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.DelegStateid.Seqid")
+			return 0, codec.Short(b, off, 16, "nfs4.NFSArgop4:Opdelegreturn.Stateid.Seqid")
 		}
 		off += 16
 	case NFSOpnum4Getattr:
@@ -33280,7 +33280,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += xdr.Padded(int(n7))
 		} else {
 			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.LockStateid.Seqid")
+				return 0, codec.Short(b, off, 20, "nfs4.NFSArgop4:Oplock.Locker.LockOwner.Stateid.Seqid")
 			}
 			off += 20
 		}
@@ -33381,7 +33381,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			kind5 := Createmode4(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			switch kind5 {
-			case Createmode4Unchecked4, Createmode4Guarded4:
+			case Createmode4Unchecked, Createmode4Guarded:
 				if codec.Lacks(b, off, 4) {
 					return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.Attrmask")
 				}
@@ -33403,7 +33403,7 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 					return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs4.NFSArgop4:Opopen.Openhow.How.Createattrs.AttrVals")
 				}
 				off += xdr.Padded(int(n14))
-			case Createmode4Exclusive4:
+			case Createmode4Exclusive:
 				if codec.Lacks(b, off, 8) {
 					return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opopen.Openhow.How.Createverf")
 				}
@@ -33633,28 +33633,28 @@ func (v *NFSArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		}
 		off += xdr.Padded(int(n26))
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.CbProgram")
+			return 0, codec.Short(b, off, 8, "nfs4.NFSArgop4:Opsetclientid.Callback.Program")
 		}
 		w = b[off : off+8 : off+8]
 		n27 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if (uint64(n27)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
 		}
 		if !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RNetid")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Netid")
 		}
 		off += xdr.Padded(int(n27))
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Short(b, off, 4, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
 		n28 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
 		if !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.CbLocation.RAddr")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs4.NFSArgop4:Opsetclientid.Callback.Location.Addr")
 		}
 		off += xdr.Padded(int(n28))
 		if codec.Lacks(b, off, 4) {
@@ -34112,8 +34112,8 @@ func (v *NFSResop4) XDRSize() int {
 				n += 16
 			case Nfsstat4ErrClidInuse:
 				n += 8
-				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))
-				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.RAddr))
+				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.Netid))
+				n += xdr.Padded(len(v.Opsetclientid.ClientUsing.Addr))
 			default:
 			}
 		}
@@ -34446,8 +34446,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
-			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Resok4.LockStateid.Seqid)
-			*(*[12]byte)(w[4:16]) = v.Oplock.Resok4.LockStateid.Other
+			binary.BigEndian.PutUint32(w[0:4], v.Oplock.Resok4.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.Oplock.Resok4.Stateid.Other
 			off += 16
 		case Nfsstat4ErrDenied:
 			if !v.Oplock.Denied.Locktype.Valid() {
@@ -34726,8 +34726,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
-			binary.BigEndian.PutUint32(w[0:4], v.OpopenConfirm.Resok4.OpenStateid.Seqid)
-			*(*[12]byte)(w[4:16]) = v.OpopenConfirm.Resok4.OpenStateid.Other
+			binary.BigEndian.PutUint32(w[0:4], v.OpopenConfirm.Resok4.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.OpopenConfirm.Resok4.Stateid.Other
 			off += 16
 		default:
 			if !v.OpopenConfirm.Status.Valid() {
@@ -34751,8 +34751,8 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+16 : off+16]
-			binary.BigEndian.PutUint32(w[0:4], v.OpopenDowngrade.Resok4.OpenStateid.Seqid)
-			*(*[12]byte)(w[4:16]) = v.OpopenDowngrade.Resok4.OpenStateid.Other
+			binary.BigEndian.PutUint32(w[0:4], v.OpopenDowngrade.Resok4.Stateid.Seqid)
+			*(*[12]byte)(w[4:16]) = v.OpopenDowngrade.Resok4.Stateid.Other
 			off += 16
 		default:
 			if !v.OpopenDowngrade.Status.Valid() {
@@ -35126,21 +35126,21 @@ func (v *NFSResop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			*(*[8]byte)(w[8:16]) = v.Opsetclientid.Resok4.SetclientidConfirm
 			off += 16
 		case Nfsstat4ErrClidInuse:
-			if uint64(len(v.Opsetclientid.ClientUsing.RNetid)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.RNetid)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid"))
+			if uint64(len(v.Opsetclientid.ClientUsing.Netid)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Opsetclientid.ClientUsing.Netid)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid"))
 			}
-			if uint64(len(v.Opsetclientid.ClientUsing.RAddr)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+4, uint64(len(v.Opsetclientid.ClientUsing.RAddr)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr"))
+			if uint64(len(v.Opsetclientid.ClientUsing.Addr)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opsetclientid.ClientUsing.Netid))+4, uint64(len(v.Opsetclientid.ClientUsing.Addr)), math.MaxUint32, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr"))
 			}
-			if codec.Lacks(b, off, 8+xdr.Padded(len(v.Opsetclientid.ClientUsing.RNetid))+xdr.Padded(len(v.Opsetclientid.ClientUsing.RAddr))) {
+			if codec.Lacks(b, off, 8+xdr.Padded(len(v.Opsetclientid.ClientUsing.Netid))+xdr.Padded(len(v.Opsetclientid.ClientUsing.Addr))) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.RNetid)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.Netid)))
 			off += 4
-			off = codec.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RNetid)
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.RAddr)))
+			off = codec.PutOpaque(b, off, v.Opsetclientid.ClientUsing.Netid)
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opsetclientid.ClientUsing.Addr)))
 			off += 4
-			off = codec.PutOpaque(b, off, v.Opsetclientid.ClientUsing.RAddr)
+			off = codec.PutOpaque(b, off, v.Opsetclientid.ClientUsing.Addr)
 		default:
 			if !v.Opsetclientid.Status.Valid() {
 				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Opsetclientid.Status)), 0, "nfs4.NFSResop4:Opsetclientid.Status"))
@@ -35690,11 +35690,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind9 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.LockStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.Stateid.Seqid")
 			}
 			w := b[off : off+16 : off+16]
-			v.Oplock.Resok4.LockStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			v.Oplock.Resok4.LockStateid.Other = [12]byte(w[4:16])
+			v.Oplock.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+			v.Oplock.Resok4.Stateid.Other = [12]byte(w[4:16])
 			off += 16
 		case Nfsstat4ErrDenied:
 			if codec.Lacks(b, off, 32) {
@@ -36048,11 +36048,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind15 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.OpenStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.Stateid.Seqid")
 			}
 			w := b[off : off+16 : off+16]
-			v.OpopenConfirm.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			v.OpopenConfirm.Resok4.OpenStateid.Other = [12]byte(w[4:16])
+			v.OpopenConfirm.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+			v.OpopenConfirm.Resok4.Stateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
 			if !kind15.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -36079,11 +36079,11 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		switch kind16 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.OpenStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.Stateid.Seqid")
 			}
 			w := b[off : off+16 : off+16]
-			v.OpopenDowngrade.Resok4.OpenStateid.Seqid = binary.BigEndian.Uint32(w[0:4])
-			v.OpopenDowngrade.Resok4.OpenStateid.Other = [12]byte(w[4:16])
+			v.OpopenDowngrade.Resok4.Stateid.Seqid = binary.BigEndian.Uint32(w[0:4])
+			v.OpopenDowngrade.Resok4.Stateid.Other = [12]byte(w[4:16])
 			off += 16
 		default:
 			if !kind16.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -36497,7 +36497,7 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					}
 					w := b[off : off+8 : off+8]
 					p2.FlavorInfo.Qop = Qop4(binary.BigEndian.Uint32(w[0:4]))
-					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+					enum15 := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 					if !enum15.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
 						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i6)
 					}
@@ -36567,30 +36567,30 @@ func (v *NFSResop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += 16
 		case Nfsstat4ErrClidInuse:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
 			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
 			if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
-			v.Opsetclientid.ClientUsing.RNetid = codec.Bytes(d, b[off:off+int(n18):off+int(n18)])
+			v.Opsetclientid.ClientUsing.Netid = codec.Bytes(d, b[off:off+int(n18):off+int(n18)])
 			off += xdr.Padded(int(n18))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
 			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
 			if !codec.ZeroPad(b, off, int(n19)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
-			v.Opsetclientid.ClientUsing.RAddr = codec.Bytes(d, b[off:off+int(n19):off+int(n19)])
+			v.Opsetclientid.ClientUsing.Addr = codec.Bytes(d, b[off:off+int(n19):off+int(n19)])
 			off += xdr.Padded(int(n19))
 		default:
 			if !kind24.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -36891,7 +36891,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		switch kind9 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.LockStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:Oplock.Resok4.Stateid.Seqid")
 			}
 			off += 16
 		case Nfsstat4ErrDenied:
@@ -37115,7 +37115,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		switch kind15 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.OpenStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenConfirm.Resok4.Stateid.Seqid")
 			}
 			off += 16
 		default:
@@ -37132,7 +37132,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		switch kind16 {
 		case Nfsstat4OK:
 			if codec.Lacks(b, off, 16) {
-				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.OpenStateid.Seqid")
+				return 0, codec.Short(b, off, 16, "nfs4.NFSResop4:OpopenDowngrade.Resok4.Stateid.Seqid")
 			}
 			off += 16
 		default:
@@ -37411,7 +37411,7 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 						return 0, codec.Short(b, off, 8, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Qop", i2)
 					}
 					w := b[off : off+8 : off+8]
-					enum15 := RPCGSSSvcT(binary.BigEndian.Uint32(w[4:8]))
+					enum15 := RPCGSSSvc(binary.BigEndian.Uint32(w[4:8]))
 					if !enum15.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 						return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum15)), 0, "nfs4.NFSResop4:Opsecinfo.Resok4[].FlavorInfo.Service", i2)
 					}
@@ -37453,27 +37453,27 @@ func (v *NFSResop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 			off += 16
 		case Nfsstat4ErrClidInuse:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
 			n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
 			if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RNetid")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Netid")
 			}
 			off += xdr.Padded(int(n18))
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Short(b, off, 4, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
 			n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n19)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Short(b, off, xdr.Padded(int(n19)), "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
 			if !codec.ZeroPad(b, off, int(n19)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.RAddr")
+				return 0, codec.Fail(xdr.CodePadding, off+int(n19), codec.PadBits(b, off, int(n19)), 0, "nfs4.NFSResop4:Opsetclientid.ClientUsing.Addr")
 			}
 			off += xdr.Padded(int(n19))
 		default:
@@ -38068,7 +38068,7 @@ func (v *Compound4Res) ResetXDR() {
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Args) XDRSize() int {
 	n := 8
-	n += xdr.Padded(len(v.Fh))
+	n += xdr.Padded(len(v.FH))
 	n += 4 * len(v.AttrRequest)
 	return n
 }
@@ -38138,18 +38138,18 @@ func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Fh) > 128 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Fh)), 128, "nfs4.CbGetattr4Args:Fh"))
+	if len(v.FH) > 128 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FH)), 128, "nfs4.CbGetattr4Args:FH"))
 	}
 	if uint64(len(v.AttrRequest)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Fh))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest"))
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.FH))+4, uint64(len(v.AttrRequest)), math.MaxUint32, "nfs4.CbGetattr4Args:AttrRequest"))
 	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Fh))) {
+	if codec.Lacks(b, off, 8+xdr.Padded(len(v.FH))) {
 		return v.failXDR(e, codec.Full())
 	}
-	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Fh)))
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FH)))
 	off += 4
-	off = codec.PutOpaque(b, off, v.Fh)
+	off = codec.PutOpaque(b, off, v.FH)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AttrRequest)))
 	off += 4
 	s := v.AttrRequest
@@ -38167,20 +38167,20 @@ func (v *CbGetattr4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var err error
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:FH")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:FH")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:FH")
 	}
-	v.Fh = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+	v.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:AttrRequest")
@@ -38204,18 +38204,18 @@ func (v *CbGetattr4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 // SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
 func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
-		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Short(b, off, 4, "nfs4.CbGetattr4Args:FH")
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbGetattr4Args:FH")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbGetattr4Args:FH")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:Fh")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbGetattr4Args:FH")
 	}
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
@@ -38232,7 +38232,7 @@ func (v *CbGetattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 
 // ResetXDR empties v and keeps the capacity of its slices.
 func (v *CbGetattr4Args) ResetXDR() {
-	v.Fh = nil
+	v.FH = nil
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
@@ -38629,7 +38629,7 @@ func (v *CbGetattr4Res) ResetXDR() {
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbRecall4Args) XDRSize() int {
 	n := 24
-	n += xdr.Padded(len(v.Fh))
+	n += xdr.Padded(len(v.FH))
 	return n
 }
 
@@ -38703,19 +38703,19 @@ func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
 func (v *CbRecall4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Fh) > 128 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Fh)), 128, "nfs4.CbRecall4Args:Fh"))
+	if len(v.FH) > 128 {
+		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.FH)), 128, "nfs4.CbRecall4Args:FH"))
 	}
-	if codec.Lacks(b, off, 24+xdr.Padded(len(v.Fh))) {
+	if codec.Lacks(b, off, 24+xdr.Padded(len(v.FH))) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.Stateid.Seqid)
 	*(*[12]byte)(w[4:16]) = v.Stateid.Other
 	binary.BigEndian.PutUint32(w[16:20], codec.Word(v.Truncate))
-	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Fh)))
+	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.FH)))
 	off += 24
-	off = codec.PutOpaque(b, off, v.Fh)
+	off = codec.PutOpaque(b, off, v.FH)
 	return off, nil
 }
 
@@ -38735,15 +38735,15 @@ func (v *CbRecall4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:FH")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:FH")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:FH")
 	}
-	v.Fh = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+	v.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
 	return off, nil
 }
@@ -38761,13 +38761,13 @@ func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
 	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.CbRecall4Args:FH")
 	}
 	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.CbRecall4Args:FH")
 	}
 	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:Fh")
+		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.CbRecall4Args:FH")
 	}
 	off += xdr.Padded(int(n))
 	return off, nil
@@ -38777,7 +38777,7 @@ func (v *CbRecall4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *CbRecall4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Truncate = false
-	v.Fh = nil
+	v.FH = nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes.
@@ -39158,11 +39158,11 @@ func (v *NFSCbArgop4) XDRSize() int {
 	switch v.Argop {
 	case 3:
 		n += 8
-		n += xdr.Padded(len(v.Opcbgetattr.Fh))
+		n += xdr.Padded(len(v.Opcbgetattr.FH))
 		n += 4 * len(v.Opcbgetattr.AttrRequest)
 	case 4:
 		n += 24
-		n += xdr.Padded(len(v.Opcbrecall.Fh))
+		n += xdr.Padded(len(v.Opcbrecall.FH))
 	case 10044:
 	}
 	return n
@@ -39235,20 +39235,20 @@ func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Argop {
 	case 3:
-		if len(v.Opcbgetattr.Fh) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.Fh)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh"))
+		if len(v.Opcbgetattr.FH) > 128 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Opcbgetattr.FH)), 128, "nfs4.NFSCbArgop4:Opcbgetattr.FH"))
 		}
 		if uint64(len(v.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.Fh))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest"))
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Opcbgetattr.FH))+8, uint64(len(v.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest"))
 		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.Fh))) {
+		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Opcbgetattr.FH))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], v.Argop)
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opcbgetattr.Fh)))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Opcbgetattr.FH)))
 		off += 8
-		off = codec.PutOpaque(b, off, v.Opcbgetattr.Fh)
+		off = codec.PutOpaque(b, off, v.Opcbgetattr.FH)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Opcbgetattr.AttrRequest)))
 		off += 4
 		s := v.Opcbgetattr.AttrRequest
@@ -39260,10 +39260,10 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 	case 4:
-		if len(v.Opcbrecall.Fh) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.Fh)), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh"))
+		if len(v.Opcbrecall.FH) > 128 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Opcbrecall.FH)), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH"))
 		}
-		if codec.Lacks(b, off, 28+xdr.Padded(len(v.Opcbrecall.Fh))) {
+		if codec.Lacks(b, off, 28+xdr.Padded(len(v.Opcbrecall.FH))) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+28 : off+28]
@@ -39271,9 +39271,9 @@ func (v *NFSCbArgop4) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], v.Opcbrecall.Stateid.Seqid)
 		*(*[12]byte)(w[8:20]) = v.Opcbrecall.Stateid.Other
 		binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Opcbrecall.Truncate))
-		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opcbrecall.Fh)))
+		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Opcbrecall.FH)))
 		off += 28
-		off = codec.PutOpaque(b, off, v.Opcbrecall.Fh)
+		off = codec.PutOpaque(b, off, v.Opcbrecall.FH)
 	case 10044:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -39308,20 +39308,20 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	switch kind {
 	case 3:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
-		v.Opcbgetattr.Fh = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+		v.Opcbgetattr.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.AttrRequest")
@@ -39354,15 +39354,15 @@ func (v *NFSCbArgop4) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		n3 := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n3 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
 		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
-		v.Opcbrecall.Fh = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+		v.Opcbrecall.FH = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
 	case 10044:
 	default:
@@ -39382,18 +39382,18 @@ func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	switch kind {
 	case 3:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Short(b, off, 4, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if n > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.Fh")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs4.NFSCbArgop4:Opcbgetattr.FH")
 		}
 		off += xdr.Padded(int(n))
 		if codec.Lacks(b, off, 4) {
@@ -39417,13 +39417,13 @@ func (v *NFSCbArgop4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		n3 := binary.BigEndian.Uint32(w[20:24])
 		off += 24
 		if n3 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
 		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
 		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.Fh")
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.NFSCbArgop4:Opcbrecall.FH")
 		}
 		off += xdr.Padded(int(n3))
 	case 10044:
@@ -39786,11 +39786,11 @@ func (v *CbCompound4Args) XDRSize() int {
 		switch v.Argarray[i].Argop {
 		case 3:
 			n += 8
-			n += xdr.Padded(len(v.Argarray[i].Opcbgetattr.Fh))
+			n += xdr.Padded(len(v.Argarray[i].Opcbgetattr.FH))
 			n += 4 * len(v.Argarray[i].Opcbgetattr.AttrRequest)
 		case 4:
 			n += 24
-			n += xdr.Padded(len(v.Argarray[i].Opcbrecall.Fh))
+			n += xdr.Padded(len(v.Argarray[i].Opcbrecall.FH))
 		case 10044:
 		}
 	}
@@ -39884,20 +39884,20 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		p := &s[i]
 		switch p.Argop {
 		case 3:
-			if len(p.Opcbgetattr.Fh) > 128 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i))
+			if len(p.Opcbgetattr.FH) > 128 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Opcbgetattr.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i))
 			}
 			if uint64(len(p.Opcbgetattr.AttrRequest)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.Fh))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Opcbgetattr.FH))+8, uint64(len(p.Opcbgetattr.AttrRequest)), math.MaxUint32, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i))
 			}
-			if codec.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.Fh))) {
+			if codec.Lacks(b, off, 12+xdr.Padded(len(p.Opcbgetattr.FH))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], p.Argop)
-			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Opcbgetattr.Fh)))
+			binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Opcbgetattr.FH)))
 			off += 8
-			off = codec.PutOpaque(b, off, p.Opcbgetattr.Fh)
+			off = codec.PutOpaque(b, off, p.Opcbgetattr.FH)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Opcbgetattr.AttrRequest)))
 			off += 4
 			s2 := p.Opcbgetattr.AttrRequest
@@ -39909,10 +39909,10 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 				off += 4
 			}
 		case 4:
-			if len(p.Opcbrecall.Fh) > 128 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.Fh)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i))
+			if len(p.Opcbrecall.FH) > 128 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(p.Opcbrecall.FH)), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i))
 			}
-			if codec.Lacks(b, off, 28+xdr.Padded(len(p.Opcbrecall.Fh))) {
+			if codec.Lacks(b, off, 28+xdr.Padded(len(p.Opcbrecall.FH))) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+28 : off+28]
@@ -39920,9 +39920,9 @@ func (v *CbCompound4Args) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(w[4:8], p.Opcbrecall.Stateid.Seqid)
 			*(*[12]byte)(w[8:20]) = p.Opcbrecall.Stateid.Other
 			binary.BigEndian.PutUint32(w[20:24], codec.Word(p.Opcbrecall.Truncate))
-			binary.BigEndian.PutUint32(w[24:28], uint32(len(p.Opcbrecall.Fh)))
+			binary.BigEndian.PutUint32(w[24:28], uint32(len(p.Opcbrecall.FH)))
 			off += 28
-			off = codec.PutOpaque(b, off, p.Opcbrecall.Fh)
+			off = codec.PutOpaque(b, off, p.Opcbrecall.FH)
 		case 10044:
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -39988,20 +39988,20 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		switch kind {
 		case 3:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n3 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
-			p.Opcbgetattr.Fh = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+			p.Opcbgetattr.FH = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.AttrRequest", i)
@@ -40034,15 +40034,15 @@ func (v *CbCompound4Args) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
-			p.Opcbrecall.Fh = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
+			p.Opcbrecall.FH = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
 			off += xdr.Padded(int(n5))
 		case 10044:
 		default:
@@ -40085,18 +40085,18 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 		switch kind {
 		case 3:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Short(b, off, 4, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if n3 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.Fh", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbgetattr.FH", i)
 			}
 			off += xdr.Padded(int(n3))
 			if codec.Lacks(b, off, 4) {
@@ -40120,13 +40120,13 @@ func (v *CbCompound4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			n5 := binary.BigEndian.Uint32(w[20:24])
 			off += 24
 			if n5 > 128 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n5), 128, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			if (uint64(n5)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n5)), "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			if !codec.ZeroPad(b, off, int(n5)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.Fh", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n5), codec.PadBits(b, off, int(n5)), 0, "nfs4.CbCompound4Args:Argarray[].Opcbrecall.FH", i)
 			}
 			off += xdr.Padded(int(n5))
 		case 10044:

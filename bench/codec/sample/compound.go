@@ -22,7 +22,7 @@ func Compound() *nfs4.Compound4Args {
 				Openhow: nfs4.Openflag4{
 					Opentype: nfs4.Opentype4Create,
 					How: nfs4.Createhow4{
-						Mode:        nfs4.Createmode4Unchecked4,
+						Mode:        nfs4.Createmode4Unchecked,
 						Createattrs: nfs4.Fattr4{Attrmask: nfs4.Bitmap4{0x10, 2}, AttrVals: []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xa4}},
 					},
 				},

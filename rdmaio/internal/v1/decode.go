@@ -85,7 +85,7 @@ func (v *Version) Decode(b []byte, m *header.Message) *header.Fault {
 	case rpcrdma1.ProcError: // RFC 8166 §4.2.4; R23
 		m.Err.Code = header.ErrorCode(body.Error.Err) // unknown codes too (R121)
 		if body.Error.Err == rpcrdma1.ErrVers {
-			m.Err.Low, m.Err.High = body.Error.Vrange.VersLow, body.Error.Vrange.VersHigh
+			m.Err.Low, m.Err.High = body.Error.Vrange.Low, body.Error.Vrange.High
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (v *Version) Append(b []byte, m *header.Message) ([]byte, error) {
 	case header.KindError:
 		body.Proc = rpcrdma1.ProcError
 		body.Error.Err = rpcrdma1.ErrCode(m.Err.Code)
-		body.Error.Vrange = rpcrdma1.VersionRange{VersLow: m.Err.Low, VersHigh: m.Err.High}
+		body.Error.Vrange = rpcrdma1.VersionRange{Low: m.Err.Low, High: m.Err.High}
 	}
 	v.enc.NoGrow(true)
 	v.enc.Reset(b)

@@ -58,7 +58,7 @@ func fromError(w *rpcrdma2.Error) header.Error {
 	e := header.Error{Code: header.ErrorCode(w.Err)}
 	switch w.Err {
 	case rpcrdma2.ErrVers:
-		e.Low, e.High = w.Versions.VersLow, w.Versions.VersHigh
+		e.Low, e.High = w.Versions.Low, w.Versions.High
 	case rpcrdma2.ErrReadChunks:
 		e.Max = w.MaxReadChunks
 	case rpcrdma2.ErrWriteChunks:
@@ -77,7 +77,7 @@ func fromError(w *rpcrdma2.Error) header.Error {
 func toError(e *header.Error) rpcrdma2.Error {
 	return rpcrdma2.Error{
 		Err:               rpcrdma2.ErrCode(e.Code),
-		Versions:          rpcrdma2.VersionRange{VersLow: e.Low, VersHigh: e.High},
+		Versions:          rpcrdma2.VersionRange{Low: e.Low, High: e.High},
 		MaxReadChunks:     e.Max,
 		MaxWriteChunks:    e.Max,
 		MaxSegments:       e.Max,

@@ -59,17 +59,24 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	r := renamer{renames: map[string]string{}, prefixes: map[string]bool{}, used: map[string]source.Span{}, tops: map[string]bool{}, own: own}
 	r.read(b)
 	for _, d := range decls {
-		r.tops[r.top(d.Name)] = true
+		usual := r.typeNames(d.Name)[0]
+		switch d.Kind {
+		case ir.Const:
+			usual = r.top(d.Name)
+		case ir.Program:
+			usual = r.program(d.Name)
+		}
+		r.tops[usual] = true
 	}
 	// Types come first: if a constant and a type have the same name, the constant takes another.
 	// Of the types, those without a second choice come first.
 	for _, second := range []bool{false, true} {
 		for _, d := range decls {
-			alt := r.second(d.Name)
-			if d.Kind == ir.Const || d.Kind == ir.Program || (alt != "") != second {
+			names := r.typeNames(d.Name)
+			if d.Kind == ir.Const || d.Kind == ir.Program || (len(names) > 1) != second {
 				continue
 			}
-			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), alt)
+			n.decl[d] = r.claim(d.Name, d.Pos, names...)
 			n.addFields(&r, d)
 		}
 	}
@@ -83,8 +90,10 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	}
 	for _, d := range decls {
 		switch d.Kind {
-		case ir.Const, ir.Program:
+		case ir.Const:
 			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), r.second(d.Name))
+		case ir.Program:
+			n.decl[d] = r.claim(d.Name, d.Pos, r.program(d.Name), r.second(d.Name))
 		}
 	}
 	n.addProcs(&r, decls)
@@ -101,12 +110,22 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 }
 
 func (n *names) addFields(r *renamer, d *ir.Decl) {
-	used := map[string]source.Span{}
-	name := func(f *ir.Field) {
-		if f == nil || n.field[f] != "" {
-			return
+	var fields []*ir.Field
+	add := func(f *ir.Field) {
+		if f != nil && n.field[f] == "" && !slices.Contains(fields, f) {
+			fields = append(fields, f)
 		}
-		g := r.field(d.Name, f.Name)
+	}
+	add(d.Disc)
+	for _, f := range d.Fields {
+		add(f)
+	}
+	for _, a := range d.Arms {
+		add(a.Field)
+	}
+	used := map[string]source.Span{}
+	for i, g := range r.fields(d, fields) {
+		f := fields[i]
 		if methods[g] {
 			g += "_"
 		}
@@ -115,13 +134,6 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 		}
 		used[g] = f.Pos
 		n.field[f] = g
-	}
-	name(d.Disc)
-	for _, f := range d.Fields {
-		name(f)
-	}
-	for _, a := range d.Arms {
-		name(a.Field)
 	}
 }
 
@@ -136,12 +148,13 @@ type renamer struct {
 	diags []diag.Diagnostic
 }
 
-// claim takes a Go name at package level. If first is taken and second is not empty, it tries
-// second.
-func (r *renamer) claim(xdr string, pos source.Span, first, second string) string {
-	g := first
-	if second != "" && r.has(g) {
-		g = second
+// claim takes the first of some Go names at package level that is free. Empty names do not count.
+func (r *renamer) claim(xdr string, pos source.Span, names ...string) string {
+	g := names[0]
+	for _, other := range names[1:] {
+		if other != "" && r.has(g) {
+			g = other
+		}
 	}
 	if r.has(g) {
 		r.clash(xdr, xdr, g, r.used[g], pos)
@@ -195,37 +208,48 @@ func (r *renamer) top(xdr string) string {
 	return camel(r.strip(xdr))
 }
 
-// field is the Go name of a field or arm.
-func (r *renamer) field(owner, xdr string) string {
-	if g := r.rename(owner + "." + xdr); g != "" {
-		return g
+// fields returns the Go names of the fields or arms of d: without the word at the front that all
+// have as a substitute for a scope (csa_flags of CREATE_SESSION4args).
+func (r *renamer) fields(d *ir.Decl, fields []*ir.Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = r.strip(f.Name)
 	}
-	return camel(r.strip(xdr))
+	for i, ws := range scoped(d.Name, names) {
+		if names[i] = r.rename(d.Name + "." + fields[i].Name); names[i] == "" {
+			names[i] = camelWords(ws)
+		}
+	}
+	return names
 }
 
 // enumerators returns the Go names of the members of an enum: the name of the enum, then the name
-// of the member without the words that repeat it. If one of these names is taken, all words stay.
+// of the member without the words that repeat it.
 func (r *renamer) enumerators(d *ir.Decl, enum string) []string {
 	names := make([]string, len(d.Members))
 	for i, m := range d.Members {
 		names[i] = r.strip(m.Name)
 	}
-	out, met := make([]string, len(names)), false
-	for i, ws := range own(r.called(d.Name), names) {
-		if out[i] = r.rename(d.Members[i].Name); out[i] == "" {
-			out[i] = enum + camelWords(ws)
-			met = met || r.has(out[i])
+	short := own(r.called(d.Name), names, func(ws []string) bool { return r.has(enum + camelWords(ws)) })
+	for i, ws := range short {
+		if names[i] = r.rename(d.Members[i].Name); names[i] == "" {
+			names[i] = enum + camelWords(ws)
 		}
 	}
-	if !met {
-		return out
+	return names
+}
+
+// typeNames returns the Go names of a type in the order of preference. The T of C's foo_t is there
+// where Foo is the name of another type.
+func (r *renamer) typeNames(xdr string) []string {
+	usual := r.top(xdr)
+	if bare, t := strings.CutSuffix(r.strip(xdr), "_t"); t && r.rename(xdr) == "" && strings.Trim(bare, "_") != "" {
+		return []string{camel(bare), usual}
 	}
-	for i, m := range d.Members {
-		if r.rename(m.Name) == "" {
-			out[i] = enum + camel(names[i])
-		}
+	if second := r.second(xdr); second != "" {
+		return []string{usual, second}
 	}
-	return out
+	return []string{usual}
 }
 
 // called returns the words of a name in Go: the name in the sidecar, or the XDR name without

@@ -62,9 +62,30 @@ func TestNames(t *testing.T) {
 			"enum auth_stat { AUTH_OK = 0, AUTH_TOOWEAK = 1 };", "",
 			"AuthStatOK AuthStatTooweak",
 		},
-		"all of an enum are long where one would meet a type": {
+		"all of an enum keep one word more where one would meet a type": {
 			"enum snap { SNAP_OPT_NONE = 0, SNAP_OPT_CONFIG = 1 }; struct snap_config { int a; };", "",
+			"SnapOptNone SnapOptConfig",
+		},
+		"and all words at last": {
+			"enum snap { SNAP_OPT_NONE = 0, SNAP_OPT_CONFIG = 1 }; struct snap_config { int a; }; struct snap_opt_none { int a; };", "",
 			"SnapSnapOptNone SnapSnapOptConfig",
+		},
+		"the T of a type in C": {
+			"enum gss_proc_t { GSS_INIT = 0, GSS_DATA = 1 }; enum log_t { LOG_A = 0, LOG_B = 1 }; struct log { int a; };", "",
+			"GSSProcInit GSSProcData LogTA LogTB",
+		},
+		"a number that the enum has": {
+			"enum createmode4 { UNCHECKED4 = 0, EXCLUSIVE4 = 1, EXCLUSIVE4_1 = 2 };", "",
+			"Createmode4Unchecked Createmode4Exclusive Createmode4Exclusive4_1",
+		},
+		"PROG, VERS and PROC are words": {
+			"program RSTATPROG { version RSTATVERS_TIME { void RSTATPROC_STATS(void) = 1; } = 3;\n" +
+				"version RSTATVERS_SWTCH { void RSTATPROC_STATS(void) = 1; } = 2; } = 77;", "",
+			"RstatProgVersTime RstatProgVersTimeStats RstatProgVersSwtch ProcStats",
+		},
+		"a program with one procedure": {
+			"program YPPASSWDPROG { version YPPASSWDVERS { void YPPASSWDPROC_UPDATE(void) = 1; } = 1; } = 77;", "",
+			"YppasswdProgVers ProcUpdate",
 		},
 		"a prefix of the sidecar is dropped first": {
 			"enum gf_op { GF_OP_A = 1, GF_OP_B = 2 };", "prefix gf_\nprefix GF_\n",
@@ -96,9 +117,9 @@ func TestNames(t *testing.T) {
 			"program P { version V3 { void NULL(void) = 0; } = 3; version V2 { void NULL(void) = 0; } = 2; } = 77;", "",
 			"PV3 PV3Null PV2 ProcNull",
 		},
-		"versions share words with each other, and not with the program": {
+		"versions and the program share words": {
 			"program MOUNTPROG { version MOUNT_V1 { void MNT(void) = 1; } = 1; version MOUNT_V3 { void MNT(void) = 1; } = 3; } = 77;", "",
-			"MountprogMountV1 ProcMnt MountprogMountV3 MountprogMountV3Mnt",
+			"MountProgV1 ProcMnt MountProgV3 MountProgV3Mnt",
 		},
 		"versions alike without the program's words": {
 			"program P { version V1 { void A(void) = 1; } = 1; version P_V1 { void A(void) = 1; } = 2; } = 77;", "",
@@ -117,6 +138,40 @@ func TestNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := namesOf(t, c.x, c.bind); !slices.Equal(got, strings.Fields(c.want)) {
 				t.Errorf("got %s, want %s", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}
+
+// TestFields checks the names of fields: a word that all have is dropped if it repeats the type's
+// name.
+func TestFields(t *testing.T) {
+	for name, c := range map[string]struct{ x, bind, want string }{
+		"initials of the type":     {"struct CREATE_SESSION4args { int csa_flags; int csa_client_id; };", "", "Flags ClientID"},
+		"letters of the type":      {"struct rstat_timeval { int tv_sec; int tv_usec; };", "", "Sec Usec"},
+		"a word of the type":       {"struct lock_owner { int lock_id; int lock_seq; };", "", "ID Seq"},
+		"other letters":            {"struct point { int x_min; int x_max; };", "", "XMin XMax"},
+		"not all have it":          {"struct link_obj { int li_name; int attrs; };", "", "LiName Attrs"},
+		"one field":                {"struct destroy_args { int da_id; };", "", "ID"},
+		"one field, another first": {"struct rmdir_res { int dir_wcc; };", "", "DirWcc"},
+		"nothing is left":          {"struct notify { int notify; int notify_mask; };", "", "Notify NotifyMask"},
+		"a digit is left":          {"struct args { int a_1; int a_2; };", "", "A1 A2"},
+		"two would be alike":       {"struct args { int a_ab; int a_AB; };", "rename args.a_AB Other\n", "AAb Other"},
+		"a negation":               {"struct note { int no_a; int no_b; };", "", "NoA NoB"},
+		"a rename is final":        {"struct lock { int lk_id; int lk_seq; };", "rename lock.lk_id Number\n", "Number Seq"},
+		"arms and discriminant":    {"union seek_res switch (int sr_status) { case 0: int sr_off; default: void; };", "", "Status Off"},
+		"a method's name":          {"struct lock { int l_string; int l_id; };", "", "String_ ID"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, b := unitOf(t, c.x, c.bind)
+			var got []string
+			for _, n := range GoNames(u, b) {
+				if strings.Contains(n.XDR, ".") {
+					got = append(got, n.GoName)
+				}
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("got %s, want %s", s, c.want)
 			}
 		})
 	}

@@ -38,9 +38,9 @@ func byNumber(versions []*ir.Version) []*ir.Version {
 func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, taken map[string]bool) {
 	xdr := make([]string, len(v.Procs))
 	for i, p := range v.Procs {
-		xdr[i] = r.strip(p.Name)
+		xdr[i] = apartRole(r.strip(p.Name), "proc")
 	}
-	short := own(r.called(d.Name), xdr)
+	short := own(r.calledProgram(d.Name)+"_proc", xdr, free)
 	prefix := n.vers[v]
 	if lowest && !slices.ContainsFunc(short, func(ws []string) bool { return taken[camelWords(ws)] }) {
 		prefix = "Proc"
@@ -59,9 +59,10 @@ func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 func (n *names) addVersions(r *renamer, d *ir.Decl) {
 	used := map[string]bool{}
 	for _, v := range byNumber(d.Program.Versions) {
-		ws := own(r.called(d.Name), []string{r.strip(v.Name)})[0]
+		name := apartRole(r.strip(v.Name), "version", "vers")
+		ws := own(r.calledProgram(d.Name), []string{name}, free)[0]
 		if used[strings.ToLower(camelWords(ws))] {
-			ws = words(r.strip(v.Name))
+			ws = words(name)
 		}
 		used[strings.ToLower(camelWords(ws))] = true
 		n.vers[v] = r.part(v.Name, d.Name+"."+v.Name, v.Pos, n.decl[d]+camelWords(ws))
@@ -77,4 +78,40 @@ func (r *renamer) part(xdr, path string, pos source.Span, usual string) string {
 	}
 	r.used[g] = pos
 	return g
+}
+
+// free takes all names: nothing else is looked at.
+func free([]string) bool { return false }
+
+// program is the Go name of a program.
+func (r *renamer) program(xdr string) string {
+	if g := r.rename(xdr); g != "" {
+		return g
+	}
+	return camel(r.calledProgram(xdr))
+}
+
+// calledProgram returns the words of a program's name in Go, as called does.
+func (r *renamer) calledProgram(xdr string) string {
+	if g := r.rename(xdr); g != "" {
+		return g
+	}
+	return apartRole(r.strip(xdr), "program", "prog")
+}
+
+// apartRole puts an underscore in front of the word for the kind of declaration, where a word in
+// capitals ends with it: MOUNT_PROG, MOUNT_VERS and MOUNT_PROC_MNT for MOUNTPROG,
+// MOUNTVERS and MOUNTPROC_MNT, as protocols of ONC RPC are written by custom.
+func apartRole(xdr string, roles ...string) string {
+	parts := strings.Split(xdr, "_")
+	for i, w := range parts {
+		l := letters(w)
+		for _, role := range roles {
+			if bare, ok := strings.CutSuffix(l, strings.ToUpper(role)); ok && bare != "" {
+				parts[i] = bare + "_" + w[len(bare):]
+				break
+			}
+		}
+	}
+	return strings.Join(parts, "_")
 }

@@ -228,10 +228,10 @@ func (v StateProtectArgsView) MachOps() (x StateProtectOpsView, ok bool) {
 	return x, false
 }
 
-// SsvParms returns the arm that is selected if How is StateProtectHowSsv.
-func (v StateProtectArgsView) SsvParms() (x SSVParmsView, ok bool) {
+// SSVParms returns the arm that is selected if How is StateProtectHowSSV.
+func (v StateProtectArgsView) SSVParms() (x SSVParmsView, ok bool) {
 	switch v.How() {
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		return SSVParmsView(v[4:]), true
 	}
 	return x, false
@@ -294,8 +294,8 @@ func (v SSVInfoView) EncrAlg() uint32 {
 	return codec.Uint32(v, off+4)
 }
 
-// SsvLen returns field spi_ssv_len.
-func (v SSVInfoView) SsvLen() uint32 {
+// SSVLen returns field spi_ssv_len.
+func (v SSVInfoView) SSVLen() uint32 {
 	off := codec.SkipFixed(v, codec.SkipFixed(v, 0, 4), 4)
 	return codec.Uint32(v, off+8)
 }
@@ -338,10 +338,10 @@ func (v StateProtectResView) MachOps() (x StateProtectOpsView, ok bool) {
 	return x, false
 }
 
-// SsvInfo returns the arm that is selected if How is StateProtectHowSsv.
-func (v StateProtectResView) SsvInfo() (x SSVInfoView, ok bool) {
+// SSVInfo returns the arm that is selected if How is StateProtectHowSSV.
+func (v StateProtectResView) SSVInfo() (x SSVInfoView, ok bool) {
 	switch v.How() {
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		return SSVInfoView(v[4:]), true
 	}
 	return x, false
@@ -562,8 +562,8 @@ func (s *ExchangeIDArgsScan) StateProtectMachOpsMustAllow() iter.Seq[uint32] {
 	}
 }
 
-// StateProtectSsvParmsOpsMustEnforce iterates over the elements of StateProtect.SsvParms.Ops.MustEnforce.
-func (s *ExchangeIDArgsScan) StateProtectSsvParmsOpsMustEnforce() iter.Seq[uint32] {
+// StateProtectSSVParmsOpsMustEnforce iterates over the elements of StateProtect.SSVParms.Ops.MustEnforce.
+func (s *ExchangeIDArgsScan) StateProtectSSVParmsOpsMustEnforce() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 3 && !s.pass(3) {
 			return
@@ -590,8 +590,8 @@ func (s *ExchangeIDArgsScan) StateProtectSsvParmsOpsMustEnforce() iter.Seq[uint3
 	}
 }
 
-// StateProtectSsvParmsOpsMustAllow iterates over the elements of StateProtect.SsvParms.Ops.MustAllow.
-func (s *ExchangeIDArgsScan) StateProtectSsvParmsOpsMustAllow() iter.Seq[uint32] {
+// StateProtectSSVParmsOpsMustAllow iterates over the elements of StateProtect.SSVParms.Ops.MustAllow.
+func (s *ExchangeIDArgsScan) StateProtectSSVParmsOpsMustAllow() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if s.in.At != 4 && !s.pass(4) {
 			return
@@ -618,8 +618,8 @@ func (s *ExchangeIDArgsScan) StateProtectSsvParmsOpsMustAllow() iter.Seq[uint32]
 	}
 }
 
-// StateProtectSsvParmsHashAlgs iterates over the elements of StateProtect.SsvParms.HashAlgs.
-func (s *ExchangeIDArgsScan) StateProtectSsvParmsHashAlgs() iter.Seq[SecOID] {
+// StateProtectSSVParmsHashAlgs iterates over the elements of StateProtect.SSVParms.HashAlgs.
+func (s *ExchangeIDArgsScan) StateProtectSSVParmsHashAlgs() iter.Seq[SecOID] {
 	return func(yield func(SecOID) bool) {
 		if s.in.At != 5 && !s.pass(5) {
 			return
@@ -650,8 +650,8 @@ func (s *ExchangeIDArgsScan) StateProtectSsvParmsHashAlgs() iter.Seq[SecOID] {
 	}
 }
 
-// StateProtectSsvParmsEncrAlgs iterates over the elements of StateProtect.SsvParms.EncrAlgs.
-func (s *ExchangeIDArgsScan) StateProtectSsvParmsEncrAlgs() iter.Seq[SecOID] {
+// StateProtectSSVParmsEncrAlgs iterates over the elements of StateProtect.SSVParms.EncrAlgs.
+func (s *ExchangeIDArgsScan) StateProtectSSVParmsEncrAlgs() iter.Seq[SecOID] {
 	return func(yield func(SecOID) bool) {
 		if s.in.At != 6 && !s.pass(6) {
 			return
@@ -750,7 +750,7 @@ func (s *ExchangeIDArgsScan) pass(place int) (there bool) {
 				s.in.Off, s.in.At = off, 8
 			case StateProtectHowMachCred:
 				s.in.Off, s.in.At = off, 1
-			case StateProtectHowSsv:
+			case StateProtectHowSSV:
 				s.in.Off, s.in.At = off, 3
 			default:
 				s.in.Fail()
@@ -763,16 +763,16 @@ func (s *ExchangeIDArgsScan) pass(place int) (there bool) {
 			for range s.StateProtectMachOpsMustAllow() {
 			}
 		case 3:
-			for range s.StateProtectSsvParmsOpsMustEnforce() {
+			for range s.StateProtectSSVParmsOpsMustEnforce() {
 			}
 		case 4:
-			for range s.StateProtectSsvParmsOpsMustAllow() {
+			for range s.StateProtectSSVParmsOpsMustAllow() {
 			}
 		case 5:
-			for range s.StateProtectSsvParmsHashAlgs() {
+			for range s.StateProtectSSVParmsHashAlgs() {
 			}
 		case 6:
-			for range s.StateProtectSsvParmsEncrAlgs() {
+			for range s.StateProtectSSVParmsEncrAlgs() {
 			}
 		case 8:
 			for range s.ImplID() {

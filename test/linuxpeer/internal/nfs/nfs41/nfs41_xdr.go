@@ -66,7 +66,7 @@ const (
 	OpaqueLimit    = 1024  // NFS4_OPAQUE_LIMIT
 	VerifierSize   = 8     // NFS4_VERIFIER_SIZE
 	OpExchangeID   = 42    // OP_EXCHANGE_ID
-	FlagUseNonPnfs = 65536 // EXCHGID4_FLAG_USE_NON_PNFS
+	FlagUseNonPNFS = 65536 // EXCHGID4_FLAG_USE_NON_PNFS
 )
 
 // Program NFS4_PROGRAM and its procedures (RFC 5531 §12).
@@ -214,7 +214,7 @@ type StateProtectHow int32
 const (
 	StateProtectHowNone     StateProtectHow = 0 // SP4_NONE
 	StateProtectHowMachCred StateProtectHow = 1 // SP4_MACH_CRED
-	StateProtectHowSsv      StateProtectHow = 2 // SP4_SSV
+	StateProtectHowSSV      StateProtectHow = 2 // SP4_SSV
 )
 
 // StateProtectHowFixedSize is the size of every StateProtectHow on the wire, in bytes.
@@ -224,7 +224,7 @@ const StateProtectHowFixedSize = 4
 type StateProtectArgs struct {
 	How      StateProtectHow // selects the arm
 	MachOps  StateProtectOps // if How is StateProtectHowMachCred
-	SsvParms SSVParms        // if How is StateProtectHowSsv
+	SSVParms SSVParms        // if How is StateProtectHowSSV
 }
 
 // The bounds of StateProtectArgs. Its size may be 2 GiB and more.
@@ -252,7 +252,7 @@ type SSVInfo struct {
 	Ops     StateProtectOps
 	HashAlg uint32
 	EncrAlg uint32
-	SsvLen  uint32
+	SSVLen  uint32
 	Window  uint32
 	Handles []GSSHandle
 }
@@ -267,7 +267,7 @@ const (
 type StateProtectRes struct {
 	How     StateProtectHow // selects the arm
 	MachOps StateProtectOps // if How is StateProtectHowMachCred
-	SsvInfo *SSVInfo        // if How is StateProtectHowSsv
+	SSVInfo *SSVInfo        // if How is StateProtectHowSSV
 }
 
 // The bounds of StateProtectRes. Its size may be 2 GiB and more.
@@ -2182,7 +2182,7 @@ func (v StateProtectHow) String() string {
 		return "SP4_NONE"
 	case StateProtectHowMachCred:
 		return "SP4_MACH_CRED"
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		return "SP4_SSV"
 	}
 	return "state_protect_how4(" + strconv.Itoa(int(v)) + ")"
@@ -2320,17 +2320,17 @@ func (v *StateProtectArgs) XDRSize() int {
 		n += 8
 		n += 4 * len(v.MachOps.MustEnforce)
 		n += 4 * len(v.MachOps.MustAllow)
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		n += 24
-		n += 4 * len(v.SsvParms.Ops.MustEnforce)
-		n += 4 * len(v.SsvParms.Ops.MustAllow)
-		n += 4 * len(v.SsvParms.HashAlgs)
-		for i5 := range v.SsvParms.HashAlgs {
-			n += xdr.Padded(len(v.SsvParms.HashAlgs[i5]))
+		n += 4 * len(v.SSVParms.Ops.MustEnforce)
+		n += 4 * len(v.SSVParms.Ops.MustAllow)
+		n += 4 * len(v.SSVParms.HashAlgs)
+		for i5 := range v.SSVParms.HashAlgs {
+			n += xdr.Padded(len(v.SSVParms.HashAlgs[i5]))
 		}
-		n += 4 * len(v.SsvParms.EncrAlgs)
-		for i6 := range v.SsvParms.EncrAlgs {
-			n += xdr.Padded(len(v.SsvParms.EncrAlgs[i6]))
+		n += 4 * len(v.SSVParms.EncrAlgs)
+		for i6 := range v.SSVParms.EncrAlgs {
+			n += xdr.Padded(len(v.SSVParms.EncrAlgs[i6]))
 		}
 	}
 	return n
@@ -2443,18 +2443,18 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if uint64(len(v.SsvParms.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SsvParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce"))
+	case StateProtectHowSSV:
+		if uint64(len(v.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce"))
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SsvParms.Ops.MustEnforce)))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVParms.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SsvParms.Ops.MustEnforce
+		s3 := v.SSVParms.Ops.MustEnforce
 		for i3 := range s3 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -2462,15 +2462,15 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
-		if uint64(len(v.SsvParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SsvParms.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow"))
+		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SsvParms.Ops.MustAllow)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.SsvParms.Ops.MustAllow
+		s4 := v.SSVParms.Ops.MustAllow
 		for i4 := range s4 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -2478,18 +2478,18 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 			off += 4
 		}
-		if uint64(len(v.SsvParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SsvParms.HashAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.HashAlgs"))
+		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SsvParms.HashAlgs)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.SsvParms.HashAlgs
+		s5 := v.SSVParms.HashAlgs
 		for i5 := range s5 {
 			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i5))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 				return v.failXDR(e, codec.Full())
@@ -2498,18 +2498,18 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 			off += 4
 			off = codec.PutOpaque(b, off, s5[i5])
 		}
-		if uint64(len(v.SsvParms.EncrAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SsvParms.EncrAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.EncrAlgs"))
+		if uint64(len(v.SSVParms.EncrAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SsvParms.EncrAlgs)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.SsvParms.EncrAlgs
+		s6 := v.SSVParms.EncrAlgs
 		for i6 := range s6 {
 			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
 				return v.failXDR(e, codec.Full())
@@ -2522,8 +2522,8 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 			return v.failXDR(e, codec.Full())
 		}
 		w = b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.SsvParms.Window)
-		binary.BigEndian.PutUint32(w[4:8], v.SsvParms.NumGSSHandles)
+		binary.BigEndian.PutUint32(w[0:4], v.SSVParms.Window)
+		binary.BigEndian.PutUint32(w[4:8], v.SSVParms.NumGSSHandles)
 		off += 8
 	default:
 		if !v.How.Valid() {
@@ -2547,8 +2547,8 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		case StateProtectHowNone:
 		case StateProtectHowMachCred:
 			v.MachOps.ResetXDR()
-		case StateProtectHowSsv:
-			v.SsvParms.ResetXDR()
+		case StateProtectHowSSV:
+			v.SSVParms.ResetXDR()
 		}
 		v.How = kind
 	}
@@ -2587,99 +2587,99 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
-		if err = codec.Resize(d, &v.SsvParms.Ops.MustEnforce, int(n3), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce")
+		if err = codec.Resize(d, &v.SSVParms.Ops.MustEnforce, int(n3), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.SsvParms.Ops.MustEnforce
+		s3 := v.SSVParms.Ops.MustEnforce
 		for i3 := range s3 {
 			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
-		if err = codec.Resize(d, &v.SsvParms.Ops.MustAllow, int(n4), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow")
+		if err = codec.Resize(d, &v.SSVParms.Ops.MustAllow, int(n4), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
-		s4 := v.SsvParms.Ops.MustAllow
+		s4 := v.SSVParms.Ops.MustAllow
 		for i4 := range s4 {
 			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.HashAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.HashAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
-		if err = codec.Resize(d, &v.SsvParms.HashAlgs, int(n5), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectArgs:SsvParms.HashAlgs")
+		if err = codec.Resize(d, &v.SSVParms.HashAlgs, int(n5), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
-		s5 := v.SsvParms.HashAlgs
+		s5 := v.SSVParms.HashAlgs
 		for i5 := range s5 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i5)
 			}
 			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n7)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
-		if err = codec.Resize(d, &v.SsvParms.EncrAlgs, int(n7), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectArgs:SsvParms.EncrAlgs")
+		if err = codec.Resize(d, &v.SSVParms.EncrAlgs, int(n7), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
-		s6 := v.SsvParms.EncrAlgs
+		s6 := v.SSVParms.EncrAlgs
 		for i6 := range s6 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
 			}
 			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i6)
 			}
 			s6[i6] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
 		}
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.StateProtectArgs:SsvParms.Window")
+			return 0, codec.Short(b, off, 8, "nfs41.StateProtectArgs:SSVParms.Window")
 		}
 		w := b[off : off+8 : off+8]
-		v.SsvParms.Window = binary.BigEndian.Uint32(w[0:4])
-		v.SsvParms.NumGSSHandles = binary.BigEndian.Uint32(w[4:8])
+		v.SSVParms.Window = binary.BigEndian.Uint32(w[0:4])
+		v.SSVParms.NumGSSHandles = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -2718,71 +2718,71 @@ func (v *StateProtectArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:MachOps.MustAllow")
 		}
 		off += int(n2) * 4
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
 		off += int(n3) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
 		off += int(n4) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.HashAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.HashAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
 		for i := range int(n5) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SsvParms.HashAlgs[]", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			off += xdr.Padded(int(n6))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n7)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
 		for i2 := range int(n7) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			off += xdr.Padded(int(n8))
 		}
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.StateProtectArgs:SsvParms.Window")
+			return 0, codec.Short(b, off, 8, "nfs41.StateProtectArgs:SSVParms.Window")
 		}
 		off += 8
 	default:
@@ -2800,8 +2800,8 @@ func (v *StateProtectArgs) ResetXDR() {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
 		v.MachOps.ResetXDR()
-	case StateProtectHowSsv:
-		v.SsvParms.ResetXDR()
+	case StateProtectHowSSV:
+		v.SSVParms.ResetXDR()
 	}
 	v.How = 0
 }
@@ -2816,17 +2816,17 @@ func (v *ExchangeIDArgs) XDRSize() int {
 		n += 8
 		n += 4 * len(v.StateProtect.MachOps.MustEnforce)
 		n += 4 * len(v.StateProtect.MachOps.MustAllow)
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		n += 24
-		n += 4 * len(v.StateProtect.SsvParms.Ops.MustEnforce)
-		n += 4 * len(v.StateProtect.SsvParms.Ops.MustAllow)
-		n += 4 * len(v.StateProtect.SsvParms.HashAlgs)
-		for i5 := range v.StateProtect.SsvParms.HashAlgs {
-			n += xdr.Padded(len(v.StateProtect.SsvParms.HashAlgs[i5]))
+		n += 4 * len(v.StateProtect.SSVParms.Ops.MustEnforce)
+		n += 4 * len(v.StateProtect.SSVParms.Ops.MustAllow)
+		n += 4 * len(v.StateProtect.SSVParms.HashAlgs)
+		for i5 := range v.StateProtect.SSVParms.HashAlgs {
+			n += xdr.Padded(len(v.StateProtect.SSVParms.HashAlgs[i5]))
 		}
-		n += 4 * len(v.StateProtect.SsvParms.EncrAlgs)
-		for i6 := range v.StateProtect.SsvParms.EncrAlgs {
-			n += xdr.Padded(len(v.StateProtect.SsvParms.EncrAlgs[i6]))
+		n += 4 * len(v.StateProtect.SSVParms.EncrAlgs)
+		for i6 := range v.StateProtect.SSVParms.EncrAlgs {
+			n += xdr.Padded(len(v.StateProtect.SSVParms.EncrAlgs[i6]))
 		}
 	}
 	n += 20 * len(v.ImplID)
@@ -2952,16 +2952,16 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if uint64(len(v.StateProtect.SsvParms.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce"))
+	case StateProtectHowSSV:
+		if uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvParms.Ops.MustEnforce)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SsvParms.Ops.MustEnforce
+		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
 		for i3 := range s3 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -2969,15 +2969,15 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
-		if uint64(len(v.StateProtect.SsvParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvParms.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow"))
+		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvParms.Ops.MustAllow)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SsvParms.Ops.MustAllow
+		s4 := v.StateProtect.SSVParms.Ops.MustAllow
 		for i4 := range s4 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -2985,18 +2985,18 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 			off += 4
 		}
-		if uint64(len(v.StateProtect.SsvParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvParms.HashAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs"))
+		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvParms.HashAlgs)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.HashAlgs)))
 		off += 4
-		s5 := v.StateProtect.SsvParms.HashAlgs
+		s5 := v.StateProtect.SSVParms.HashAlgs
 		for i5 := range s5 {
 			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i5))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 				return v.failXDR(e, codec.Full())
@@ -3005,18 +3005,18 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			off += 4
 			off = codec.PutOpaque(b, off, s5[i5])
 		}
-		if uint64(len(v.StateProtect.SsvParms.EncrAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvParms.EncrAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs"))
+		if uint64(len(v.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvParms.EncrAlgs)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.EncrAlgs)))
 		off += 4
-		s6 := v.StateProtect.SsvParms.EncrAlgs
+		s6 := v.StateProtect.SSVParms.EncrAlgs
 		for i6 := range s6 {
 			if uint64(len(s6[i6])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i6))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
 				return v.failXDR(e, codec.Full())
@@ -3029,8 +3029,8 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
-		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SsvParms.Window)
-		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SsvParms.NumGSSHandles)
+		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SSVParms.Window)
+		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SSVParms.NumGSSHandles)
 		off += 8
 	default:
 		if !v.StateProtect.How.Valid() {
@@ -3105,8 +3105,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		case StateProtectHowNone:
 		case StateProtectHowMachCred:
 			v.StateProtect.MachOps.ResetXDR()
-		case StateProtectHowSsv:
-			v.StateProtect.SsvParms.ResetXDR()
+		case StateProtectHowSSV:
+			v.StateProtect.SSVParms.ResetXDR()
 		}
 		v.StateProtect.How = kind
 	}
@@ -3145,99 +3145,99 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvParms.Ops.MustEnforce, int(n4), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce")
+		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustEnforce, int(n4), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SsvParms.Ops.MustEnforce
+		s3 := v.StateProtect.SSVParms.Ops.MustEnforce
 		for i3 := range s3 {
 			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvParms.Ops.MustAllow, int(n5), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow")
+		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustAllow, int(n5), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SsvParms.Ops.MustAllow
+		s4 := v.StateProtect.SSVParms.Ops.MustAllow
 		for i4 := range s4 {
 			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvParms.HashAlgs, int(n6), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs")
+		if err = codec.Resize(d, &v.StateProtect.SSVParms.HashAlgs, int(n6), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
-		s5 := v.StateProtect.SsvParms.HashAlgs
+		s5 := v.StateProtect.SSVParms.HashAlgs
 		for i5 := range s5 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i5)
 			}
 			s5[i5] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
 		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n8)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvParms.EncrAlgs, int(n8), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs")
+		if err = codec.Resize(d, &v.StateProtect.SSVParms.EncrAlgs, int(n8), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
-		s6 := v.StateProtect.SsvParms.EncrAlgs
+		s6 := v.StateProtect.SSVParms.EncrAlgs
 		for i6 := range s6 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
 			}
 			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i6)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i6)
 			}
 			s6[i6] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 			off += xdr.Padded(int(n9))
 		}
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Window")
+			return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Window")
 		}
 		w := b[off : off+8 : off+8]
-		v.StateProtect.SsvParms.Window = binary.BigEndian.Uint32(w[0:4])
-		v.StateProtect.SsvParms.NumGSSHandles = binary.BigEndian.Uint32(w[4:8])
+		v.StateProtect.SSVParms.Window = binary.BigEndian.Uint32(w[0:4])
+		v.StateProtect.SSVParms.NumGSSHandles = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -3344,71 +3344,71 @@ func (v *ExchangeIDArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
 		off += int(n3) * 4
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
 		off += int(n4) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
 		off += int(n5) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
 		for i := range int(n6) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.HashAlgs[]", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			off += xdr.Padded(int(n7))
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
 		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n8)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
 		for i2 := range int(n8) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.EncrAlgs[]", i2)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			off += xdr.Padded(int(n9))
 		}
 		if codec.Lacks(b, off, 8) {
-			return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:StateProtect.SsvParms.Window")
+			return 0, codec.Short(b, off, 8, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Window")
 		}
 		off += 8
 	default:
@@ -3587,7 +3587,7 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.HashAlg)
 	binary.BigEndian.PutUint32(w[4:8], v.EncrAlg)
-	binary.BigEndian.PutUint32(w[8:12], v.SsvLen)
+	binary.BigEndian.PutUint32(w[8:12], v.SSVLen)
 	binary.BigEndian.PutUint32(w[12:16], v.Window)
 	binary.BigEndian.PutUint32(w[16:20], uint32(len(v.Handles)))
 	off += 20
@@ -3647,7 +3647,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+20 : off+20]
 	v.HashAlg = binary.BigEndian.Uint32(w[0:4])
 	v.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-	v.SsvLen = binary.BigEndian.Uint32(w[8:12])
+	v.SSVLen = binary.BigEndian.Uint32(w[8:12])
 	v.Window = binary.BigEndian.Uint32(w[12:16])
 	n3 := binary.BigEndian.Uint32(w[16:20])
 	off += 20
@@ -3727,7 +3727,7 @@ func (v *SSVInfo) ResetXDR() {
 	v.Ops.ResetXDR()
 	v.HashAlg = 0
 	v.EncrAlg = 0
-	v.SsvLen = 0
+	v.SSVLen = 0
 	v.Window = 0
 	v.Handles = v.Handles[:0]
 }
@@ -3741,14 +3741,14 @@ func (v *StateProtectRes) XDRSize() int {
 		n += 8
 		n += 4 * len(v.MachOps.MustEnforce)
 		n += 4 * len(v.MachOps.MustAllow)
-	case StateProtectHowSsv:
-		if v.SsvInfo != nil {
+	case StateProtectHowSSV:
+		if v.SSVInfo != nil {
 			n += 28
-			n += 4 * len(v.SsvInfo.Ops.MustEnforce)
-			n += 4 * len(v.SsvInfo.Ops.MustAllow)
-			n += 4 * len(v.SsvInfo.Handles)
-			for i5 := range v.SsvInfo.Handles {
-				n += xdr.Padded(len(v.SsvInfo.Handles[i5]))
+			n += 4 * len(v.SSVInfo.Ops.MustEnforce)
+			n += 4 * len(v.SSVInfo.Ops.MustAllow)
+			n += 4 * len(v.SSVInfo.Handles)
+			for i5 := range v.SSVInfo.Handles {
+				n += xdr.Padded(len(v.SSVInfo.Handles[i5]))
 			}
 		}
 	}
@@ -3862,21 +3862,21 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if v.SsvInfo == nil {
-			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs41.StateProtectRes:SsvInfo"))
+	case StateProtectHowSSV:
+		if v.SSVInfo == nil {
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs41.StateProtectRes:SSVInfo"))
 		}
-		if uint64(len(v.SsvInfo.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SsvInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce"))
+		if uint64(len(v.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce"))
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
-		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SsvInfo.Ops.MustEnforce)))
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVInfo.Ops.MustEnforce)))
 		off += 8
-		s3 := v.SsvInfo.Ops.MustEnforce
+		s3 := v.SSVInfo.Ops.MustEnforce
 		for i3 := range s3 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -3884,15 +3884,15 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
-		if uint64(len(v.SsvInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SsvInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow"))
+		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SsvInfo.Ops.MustAllow)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.SsvInfo.Ops.MustAllow
+		s4 := v.SSVInfo.Ops.MustAllow
 		for i4 := range s4 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -3900,23 +3900,23 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 			off += 4
 		}
-		if uint64(len(v.SsvInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.SsvInfo.Handles)), math.MaxUint32, "nfs41.StateProtectRes:SsvInfo.Handles"))
+		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles"))
 		}
 		if codec.Lacks(b, off, 20) {
 			return v.failXDR(e, codec.Full())
 		}
 		w = b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.SsvInfo.HashAlg)
-		binary.BigEndian.PutUint32(w[4:8], v.SsvInfo.EncrAlg)
-		binary.BigEndian.PutUint32(w[8:12], v.SsvInfo.SsvLen)
-		binary.BigEndian.PutUint32(w[12:16], v.SsvInfo.Window)
-		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.SsvInfo.Handles)))
+		binary.BigEndian.PutUint32(w[0:4], v.SSVInfo.HashAlg)
+		binary.BigEndian.PutUint32(w[4:8], v.SSVInfo.EncrAlg)
+		binary.BigEndian.PutUint32(w[8:12], v.SSVInfo.SSVLen)
+		binary.BigEndian.PutUint32(w[12:16], v.SSVInfo.Window)
+		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.SSVInfo.Handles)))
 		off += 20
-		s5 := v.SsvInfo.Handles
+		s5 := v.SSVInfo.Handles
 		for i5 := range s5 {
 			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectRes:SsvInfo.Handles[]", i5))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 				return v.failXDR(e, codec.Full())
@@ -3947,9 +3947,9 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		case StateProtectHowNone:
 		case StateProtectHowMachCred:
 			v.MachOps.ResetXDR()
-		case StateProtectHowSsv:
-			if v.SsvInfo != nil {
-				v.SsvInfo.ResetXDR()
+		case StateProtectHowSSV:
+			if v.SSVInfo != nil {
+				v.SSVInfo.ResetXDR()
 			}
 		}
 		v.How = kind
@@ -3989,70 +3989,70 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if err = codec.Arm(d, &v.SsvInfo, 88, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectRes:SsvInfo")
+	case StateProtectHowSSV:
+		if err = codec.Arm(d, &v.SSVInfo, 88, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo")
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
-		if err = codec.Resize(d, &v.SsvInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce")
+		if err = codec.Resize(d, &v.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.SsvInfo.Ops.MustEnforce
+		s3 := v.SSVInfo.Ops.MustEnforce
 		for i3 := range s3 {
 			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
-		if err = codec.Resize(d, &v.SsvInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow")
+		if err = codec.Resize(d, &v.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.SsvInfo.Ops.MustAllow
+		s4 := v.SSVInfo.Ops.MustAllow
 		for i4 := range s4 {
 			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SsvInfo.HashAlg")
+			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SSVInfo.HashAlg")
 		}
 		w := b[off : off+20 : off+20]
-		v.SsvInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
-		v.SsvInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-		v.SsvInfo.SsvLen = binary.BigEndian.Uint32(w[8:12])
-		v.SsvInfo.Window = binary.BigEndian.Uint32(w[12:16])
+		v.SSVInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
+		v.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
+		v.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
+		v.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Handles")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Handles")
 		}
-		if err = codec.Resize(d, &v.SsvInfo.Handles, int(n5), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.StateProtectRes:SsvInfo.Handles")
+		if err = codec.Resize(d, &v.SSVInfo.Handles, int(n5), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Handles")
 		}
-		s5 := v.SsvInfo.Handles
+		s5 := v.SSVInfo.Handles
 		for i5 := range s5 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SsvInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SsvInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i5)
 			}
 			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
@@ -4094,45 +4094,45 @@ func (v *StateProtectRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectRes:MachOps.MustAllow")
 		}
 		off += int(n2) * 4
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
 		off += int(n3) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
 		off += int(n4) * 4
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SsvInfo.HashAlg")
+			return 0, codec.Short(b, off, 20, "nfs41.StateProtectRes:SSVInfo.HashAlg")
 		}
 		w := b[off : off+20 : off+20]
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SsvInfo.Handles")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Handles")
 		}
 		for i := range int(n5) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SsvInfo.Handles[]", i)
+				return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SsvInfo.Handles[]", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SsvInfo.Handles[]", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			off += xdr.Padded(int(n6))
 		}
@@ -4151,9 +4151,9 @@ func (v *StateProtectRes) ResetXDR() {
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
 		v.MachOps.ResetXDR()
-	case StateProtectHowSsv:
-		if v.SsvInfo != nil {
-			v.SsvInfo.ResetXDR()
+	case StateProtectHowSSV:
+		if v.SSVInfo != nil {
+			v.SSVInfo.ResetXDR()
 		}
 	}
 	v.How = 0
@@ -4168,14 +4168,14 @@ func (v *ExchangeIDResOK) XDRSize() int {
 		n += 8
 		n += 4 * len(v.StateProtect.MachOps.MustEnforce)
 		n += 4 * len(v.StateProtect.MachOps.MustAllow)
-	case StateProtectHowSsv:
-		if v.StateProtect.SsvInfo != nil {
+	case StateProtectHowSSV:
+		if v.StateProtect.SSVInfo != nil {
 			n += 28
-			n += 4 * len(v.StateProtect.SsvInfo.Ops.MustEnforce)
-			n += 4 * len(v.StateProtect.SsvInfo.Ops.MustAllow)
-			n += 4 * len(v.StateProtect.SsvInfo.Handles)
-			for i5 := range v.StateProtect.SsvInfo.Handles {
-				n += xdr.Padded(len(v.StateProtect.SsvInfo.Handles[i5]))
+			n += 4 * len(v.StateProtect.SSVInfo.Ops.MustEnforce)
+			n += 4 * len(v.StateProtect.SSVInfo.Ops.MustAllow)
+			n += 4 * len(v.StateProtect.SSVInfo.Handles)
+			for i5 := range v.StateProtect.SSVInfo.Handles {
+				n += xdr.Padded(len(v.StateProtect.SSVInfo.Handles[i5]))
 			}
 		}
 	}
@@ -4298,19 +4298,19 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if v.StateProtect.SsvInfo == nil {
-			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo"))
+	case StateProtectHowSSV:
+		if v.StateProtect.SSVInfo == nil {
+			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo"))
 		}
-		if uint64(len(v.StateProtect.SsvInfo.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce"))
+		if uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvInfo.Ops.MustEnforce)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustEnforce)))
 		off += 4
-		s3 := v.StateProtect.SsvInfo.Ops.MustEnforce
+		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
 		for i3 := range s3 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -4318,15 +4318,15 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 			off += 4
 		}
-		if uint64(len(v.StateProtect.SsvInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SsvInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow"))
+		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SsvInfo.Ops.MustAllow)))
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustAllow)))
 		off += 4
-		s4 := v.StateProtect.SsvInfo.Ops.MustAllow
+		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
 		for i4 := range s4 {
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
@@ -4334,23 +4334,23 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 			off += 4
 		}
-		if uint64(len(v.StateProtect.SsvInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.StateProtect.SsvInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles"))
+		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
 		}
 		if codec.Lacks(b, off, 20) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+20 : off+20]
-		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SsvInfo.HashAlg)
-		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SsvInfo.EncrAlg)
-		binary.BigEndian.PutUint32(w[8:12], v.StateProtect.SsvInfo.SsvLen)
-		binary.BigEndian.PutUint32(w[12:16], v.StateProtect.SsvInfo.Window)
-		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.StateProtect.SsvInfo.Handles)))
+		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SSVInfo.HashAlg)
+		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SSVInfo.EncrAlg)
+		binary.BigEndian.PutUint32(w[8:12], v.StateProtect.SSVInfo.SSVLen)
+		binary.BigEndian.PutUint32(w[12:16], v.StateProtect.SSVInfo.Window)
+		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.StateProtect.SSVInfo.Handles)))
 		off += 20
-		s5 := v.StateProtect.SsvInfo.Handles
+		s5 := v.StateProtect.SSVInfo.Handles
 		for i5 := range s5 {
 			if uint64(len(s5[i5])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i5))
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5))
 			}
 			if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 				return v.failXDR(e, codec.Full())
@@ -4430,9 +4430,9 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		case StateProtectHowNone:
 		case StateProtectHowMachCred:
 			v.StateProtect.MachOps.ResetXDR()
-		case StateProtectHowSsv:
-			if v.StateProtect.SsvInfo != nil {
-				v.StateProtect.SsvInfo.ResetXDR()
+		case StateProtectHowSSV:
+			if v.StateProtect.SSVInfo != nil {
+				v.StateProtect.SSVInfo.ResetXDR()
 			}
 		}
 		v.StateProtect.How = kind
@@ -4472,70 +4472,70 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
-	case StateProtectHowSsv:
-		if err = codec.Arm(d, &v.StateProtect.SsvInfo, 88, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo")
+	case StateProtectHowSSV:
+		if err = codec.Arm(d, &v.StateProtect.SSVInfo, 88, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo")
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce")
+		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
-		s3 := v.StateProtect.SsvInfo.Ops.MustEnforce
+		s3 := v.StateProtect.SSVInfo.Ops.MustEnforce
 		for i3 := range s3 {
 			s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow")
+		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
-		s4 := v.StateProtect.SsvInfo.Ops.MustAllow
+		s4 := v.StateProtect.SSVInfo.Ops.MustAllow
 		for i4 := range s4 {
 			s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 		}
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.HashAlg")
+			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.HashAlg")
 		}
 		w := b[off : off+20 : off+20]
-		v.StateProtect.SsvInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
-		v.StateProtect.SsvInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-		v.StateProtect.SsvInfo.SsvLen = binary.BigEndian.Uint32(w[8:12])
-		v.StateProtect.SsvInfo.Window = binary.BigEndian.Uint32(w[12:16])
+		v.StateProtect.SSVInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
+		v.StateProtect.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
+		v.StateProtect.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
+		v.StateProtect.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
-		if err = codec.Resize(d, &v.StateProtect.SsvInfo.Handles, int(n5), 24, off); err != nil {
-			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles")
+		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
+			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
-		s5 := v.StateProtect.SsvInfo.Handles
+		s5 := v.StateProtect.SSVInfo.Handles
 		for i5 := range s5 {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i5)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i5)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i5)
 			}
 			s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
@@ -4663,45 +4663,45 @@ func (v *ExchangeIDResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
 		off += int(n2) * 4
-	case StateProtectHowSsv:
+	case StateProtectHowSSV:
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustEnforce")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
 		off += int(n3) * 4
 		if codec.Lacks(b, off, 4) {
-			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow")
+			return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Ops.MustAllow")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
 		off += int(n4) * 4
 		if codec.Lacks(b, off, 20) {
-			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.HashAlg")
+			return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.HashAlg")
 		}
 		w := b[off : off+20 : off+20]
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles")
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
 		for i := range int(n5) {
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i)
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i)
+				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SsvInfo.Handles[]", i)
+				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			off += xdr.Padded(int(n6))
 		}
@@ -4810,14 +4810,14 @@ func (v *ExchangeIDRes) XDRSize() int {
 				n += 8
 				n += 4 * len(v.OK.StateProtect.MachOps.MustEnforce)
 				n += 4 * len(v.OK.StateProtect.MachOps.MustAllow)
-			case StateProtectHowSsv:
-				if v.OK.StateProtect.SsvInfo != nil {
+			case StateProtectHowSSV:
+				if v.OK.StateProtect.SSVInfo != nil {
 					n += 28
-					n += 4 * len(v.OK.StateProtect.SsvInfo.Ops.MustEnforce)
-					n += 4 * len(v.OK.StateProtect.SsvInfo.Ops.MustAllow)
-					n += 4 * len(v.OK.StateProtect.SsvInfo.Handles)
-					for i5 := range v.OK.StateProtect.SsvInfo.Handles {
-						n += xdr.Padded(len(v.OK.StateProtect.SsvInfo.Handles[i5]))
+					n += 4 * len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+					n += 4 * len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)
+					n += 4 * len(v.OK.StateProtect.SSVInfo.Handles)
+					for i5 := range v.OK.StateProtect.SSVInfo.Handles {
+						n += xdr.Padded(len(v.OK.StateProtect.SSVInfo.Handles[i5]))
 					}
 				}
 			}
@@ -4949,19 +4949,19 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 				off += 4
 			}
-		case StateProtectHowSsv:
-			if v.OK.StateProtect.SsvInfo == nil {
-				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo"))
+		case StateProtectHowSSV:
+			if v.OK.StateProtect.SSVInfo == nil {
+				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo"))
 			}
-			if uint64(len(v.OK.StateProtect.SsvInfo.Ops.MustEnforce)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SsvInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce"))
+			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 			}
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SsvInfo.Ops.MustEnforce)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 			off += 4
-			s3 := v.OK.StateProtect.SsvInfo.Ops.MustEnforce
+			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
 			for i3 := range s3 {
 				if codec.Lacks(b, off, 4) {
 					return v.failXDR(e, codec.Full())
@@ -4969,15 +4969,15 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 				off += 4
 			}
-			if uint64(len(v.OK.StateProtect.SsvInfo.Ops.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SsvInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow"))
+			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
 			}
 			if codec.Lacks(b, off, 4) {
 				return v.failXDR(e, codec.Full())
 			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SsvInfo.Ops.MustAllow)))
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 			off += 4
-			s4 := v.OK.StateProtect.SsvInfo.Ops.MustAllow
+			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
 			for i4 := range s4 {
 				if codec.Lacks(b, off, 4) {
 					return v.failXDR(e, codec.Full())
@@ -4985,23 +4985,23 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 				off += 4
 			}
-			if uint64(len(v.OK.StateProtect.SsvInfo.Handles)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.OK.StateProtect.SsvInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles"))
+			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
 			}
 			if codec.Lacks(b, off, 20) {
 				return v.failXDR(e, codec.Full())
 			}
 			w := b[off : off+20 : off+20]
-			binary.BigEndian.PutUint32(w[0:4], v.OK.StateProtect.SsvInfo.HashAlg)
-			binary.BigEndian.PutUint32(w[4:8], v.OK.StateProtect.SsvInfo.EncrAlg)
-			binary.BigEndian.PutUint32(w[8:12], v.OK.StateProtect.SsvInfo.SsvLen)
-			binary.BigEndian.PutUint32(w[12:16], v.OK.StateProtect.SsvInfo.Window)
-			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.OK.StateProtect.SsvInfo.Handles)))
+			binary.BigEndian.PutUint32(w[0:4], v.OK.StateProtect.SSVInfo.HashAlg)
+			binary.BigEndian.PutUint32(w[4:8], v.OK.StateProtect.SSVInfo.EncrAlg)
+			binary.BigEndian.PutUint32(w[8:12], v.OK.StateProtect.SSVInfo.SSVLen)
+			binary.BigEndian.PutUint32(w[12:16], v.OK.StateProtect.SSVInfo.Window)
+			binary.BigEndian.PutUint32(w[16:20], uint32(len(v.OK.StateProtect.SSVInfo.Handles)))
 			off += 20
-			s5 := v.OK.StateProtect.SsvInfo.Handles
+			s5 := v.OK.StateProtect.SSVInfo.Handles
 			for i5 := range s5 {
 				if uint64(len(s5[i5])) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i5))
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5))
 				}
 				if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 					return v.failXDR(e, codec.Full())
@@ -5111,9 +5111,9 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			case StateProtectHowNone:
 			case StateProtectHowMachCred:
 				v.OK.StateProtect.MachOps.ResetXDR()
-			case StateProtectHowSsv:
-				if v.OK.StateProtect.SsvInfo != nil {
-					v.OK.StateProtect.SsvInfo.ResetXDR()
+			case StateProtectHowSSV:
+				if v.OK.StateProtect.SSVInfo != nil {
+					v.OK.StateProtect.SSVInfo.ResetXDR()
 				}
 			}
 			v.OK.StateProtect.How = kind2
@@ -5153,70 +5153,70 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
-		case StateProtectHowSsv:
-			if err = codec.Arm(d, &v.OK.StateProtect.SsvInfo, 88, off); err != nil {
-				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo")
+		case StateProtectHowSSV:
+			if err = codec.Arm(d, &v.OK.StateProtect.SSVInfo, 88, off); err != nil {
+				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo")
 			}
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce")
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
-			if err = codec.Resize(d, &v.OK.StateProtect.SsvInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
-				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce")
+			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
+				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
-			s3 := v.OK.StateProtect.SsvInfo.Ops.MustEnforce
+			s3 := v.OK.StateProtect.SSVInfo.Ops.MustEnforce
 			for i3 := range s3 {
 				s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow")
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
-			if err = codec.Resize(d, &v.OK.StateProtect.SsvInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
-				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow")
+			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
+				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
-			s4 := v.OK.StateProtect.SsvInfo.Ops.MustAllow
+			s4 := v.OK.StateProtect.SSVInfo.Ops.MustAllow
 			for i4 := range s4 {
 				s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 			}
 			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.HashAlg")
+				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.HashAlg")
 			}
 			w := b[off : off+20 : off+20]
-			v.OK.StateProtect.SsvInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
-			v.OK.StateProtect.SsvInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-			v.OK.StateProtect.SsvInfo.SsvLen = binary.BigEndian.Uint32(w[8:12])
-			v.OK.StateProtect.SsvInfo.Window = binary.BigEndian.Uint32(w[12:16])
+			v.OK.StateProtect.SSVInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
+			v.OK.StateProtect.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
+			v.OK.StateProtect.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
+			v.OK.StateProtect.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
 			n5 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if uint64(n5)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
-			if err = codec.Resize(d, &v.OK.StateProtect.SsvInfo.Handles, int(n5), 24, off); err != nil {
-				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles")
+			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
+				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
-			s5 := v.OK.StateProtect.SsvInfo.Handles
+			s5 := v.OK.StateProtect.SSVInfo.Handles
 			for i5 := range s5 {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
 				}
 				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i5)
+					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
 				}
 				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i5)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i5)
 				}
 				s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 				off += xdr.Padded(int(n6))
@@ -5356,45 +5356,45 @@ func (v *ExchangeIDRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
 			off += int(n2) * 4
-		case StateProtectHowSsv:
+		case StateProtectHowSSV:
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce")
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustEnforce")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
 			off += int(n3) * 4
 			if codec.Lacks(b, off, 4) {
-				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow")
+				return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Ops.MustAllow")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
 			off += int(n4) * 4
 			if codec.Lacks(b, off, 20) {
-				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.HashAlg")
+				return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.HashAlg")
 			}
 			w := b[off : off+20 : off+20]
 			n5 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if uint64(n5)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles")
+				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
 			for i := range int(n5) {
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i)
+					return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i)
+					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SsvInfo.Handles[]", i)
+					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				off += xdr.Padded(int(n6))
 			}
@@ -5653,14 +5653,14 @@ func (v *ResOp) XDRSize() int {
 					n += 8
 					n += 4 * len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 					n += 4 * len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
-				case StateProtectHowSsv:
-					if v.ExchangeID.OK.StateProtect.SsvInfo != nil {
+				case StateProtectHowSSV:
+					if v.ExchangeID.OK.StateProtect.SSVInfo != nil {
 						n += 28
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)
-						n += 4 * len(v.ExchangeID.OK.StateProtect.SsvInfo.Handles)
-						for i5 := range v.ExchangeID.OK.StateProtect.SsvInfo.Handles {
-							n += xdr.Padded(len(v.ExchangeID.OK.StateProtect.SsvInfo.Handles[i5]))
+						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
+						n += 4 * len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)
+						for i5 := range v.ExchangeID.OK.StateProtect.SSVInfo.Handles {
+							n += xdr.Padded(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles[i5]))
 						}
 					}
 				}
@@ -5803,19 +5803,19 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s2[i2])
 					off += 4
 				}
-			case StateProtectHowSsv:
-				if v.ExchangeID.OK.StateProtect.SsvInfo == nil {
-					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo"))
+			case StateProtectHowSSV:
+				if v.ExchangeID.OK.StateProtect.SSVInfo == nil {
+					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo"))
 				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce"))
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 				}
 				if codec.Lacks(b, off, 4) {
 					return v.failXDR(e, codec.Full())
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 				off += 4
-				s3 := v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce
+				s3 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
 				for i3 := range s3 {
 					if codec.Lacks(b, off, 4) {
 						return v.failXDR(e, codec.Full())
@@ -5823,15 +5823,15 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 					off += 4
 				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow"))
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow"))
 				}
 				if codec.Lacks(b, off, 4) {
 					return v.failXDR(e, codec.Full())
 				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)))
+				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 				off += 4
-				s4 := v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow
+				s4 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
 				for i4 := range s4 {
 					if codec.Lacks(b, off, 4) {
 						return v.failXDR(e, codec.Full())
@@ -5839,23 +5839,23 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 					off += 4
 				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Handles)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ExchangeID.OK.StateProtect.SsvInfo.Handles)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles"))
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles"))
 				}
 				if codec.Lacks(b, off, 20) {
 					return v.failXDR(e, codec.Full())
 				}
 				w := b[off : off+20 : off+20]
-				binary.BigEndian.PutUint32(w[0:4], v.ExchangeID.OK.StateProtect.SsvInfo.HashAlg)
-				binary.BigEndian.PutUint32(w[4:8], v.ExchangeID.OK.StateProtect.SsvInfo.EncrAlg)
-				binary.BigEndian.PutUint32(w[8:12], v.ExchangeID.OK.StateProtect.SsvInfo.SsvLen)
-				binary.BigEndian.PutUint32(w[12:16], v.ExchangeID.OK.StateProtect.SsvInfo.Window)
-				binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ExchangeID.OK.StateProtect.SsvInfo.Handles)))
+				binary.BigEndian.PutUint32(w[0:4], v.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
+				binary.BigEndian.PutUint32(w[4:8], v.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
+				binary.BigEndian.PutUint32(w[8:12], v.ExchangeID.OK.StateProtect.SSVInfo.SSVLen)
+				binary.BigEndian.PutUint32(w[12:16], v.ExchangeID.OK.StateProtect.SSVInfo.Window)
+				binary.BigEndian.PutUint32(w[16:20], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)))
 				off += 20
-				s5 := v.ExchangeID.OK.StateProtect.SsvInfo.Handles
+				s5 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
 				for i5 := range s5 {
 					if uint64(len(s5[i5])) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i5))
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s5[i5])), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5))
 					}
 					if codec.Lacks(b, off, 4+xdr.Padded(len(s5[i5]))) {
 						return v.failXDR(e, codec.Full())
@@ -5989,9 +5989,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 				case StateProtectHowNone:
 				case StateProtectHowMachCred:
 					v.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
-				case StateProtectHowSsv:
-					if v.ExchangeID.OK.StateProtect.SsvInfo != nil {
-						v.ExchangeID.OK.StateProtect.SsvInfo.ResetXDR()
+				case StateProtectHowSSV:
+					if v.ExchangeID.OK.StateProtect.SSVInfo != nil {
+						v.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
 					}
 				}
 				v.ExchangeID.OK.StateProtect.How = kind3
@@ -6031,70 +6031,70 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					s2[i2] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
-			case StateProtectHowSsv:
-				if err = codec.Arm(d, &v.ExchangeID.OK.StateProtect.SsvInfo, 88, off); err != nil {
-					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo")
+			case StateProtectHowSSV:
+				if err = codec.Arm(d, &v.ExchangeID.OK.StateProtect.SSVInfo, 88, off); err != nil {
+					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo")
 				}
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce")
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
 				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
-				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
-					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce")
+				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
+					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
-				s3 := v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce
+				s3 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
 				for i3 := range s3 {
 					s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow")
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
 				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n4)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
-				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
-					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow")
+				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
+					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
-				s4 := v.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow
+				s4 := v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
 				for i4 := range s4 {
 					s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 				}
 				if codec.Lacks(b, off, 20) {
-					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.HashAlg")
+					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.HashAlg")
 				}
 				w := b[off : off+20 : off+20]
-				v.ExchangeID.OK.StateProtect.SsvInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
-				v.ExchangeID.OK.StateProtect.SsvInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-				v.ExchangeID.OK.StateProtect.SsvInfo.SsvLen = binary.BigEndian.Uint32(w[8:12])
-				v.ExchangeID.OK.StateProtect.SsvInfo.Window = binary.BigEndian.Uint32(w[12:16])
+				v.ExchangeID.OK.StateProtect.SSVInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
+				v.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
+				v.ExchangeID.OK.StateProtect.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
+				v.ExchangeID.OK.StateProtect.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
 				n5 := binary.BigEndian.Uint32(w[16:20])
 				off += 20
 				if uint64(n5)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
-				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SsvInfo.Handles, int(n5), 24, off); err != nil {
-					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles")
+				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
+					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
-				s5 := v.ExchangeID.OK.StateProtect.SsvInfo.Handles
+				s5 := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
 				for i5 := range s5 {
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i5)
+						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i5)
+						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
 					}
 					if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i5)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i5)
 					}
 					s5[i5] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 					off += xdr.Padded(int(n6))
@@ -6253,45 +6253,45 @@ func (v *ResOp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
 				off += int(n2) * 4
-			case StateProtectHowSsv:
+			case StateProtectHowSSV:
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce")
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
 				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
 				off += int(n3) * 4
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow")
+					return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
 				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n4)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
 				off += int(n4) * 4
 				if codec.Lacks(b, off, 20) {
-					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.HashAlg")
+					return 0, codec.Short(b, off, 20, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.HashAlg")
 				}
 				w := b[off : off+20 : off+20]
 				n5 := binary.BigEndian.Uint32(w[16:20])
 				off += 20
 				if uint64(n5)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles")
+					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
 				for i := range int(n5) {
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i)
+						return 0, codec.Short(b, off, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i)
+						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(c, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					off += xdr.Padded(int(n6))
 				}
@@ -6421,14 +6421,14 @@ func (v *CompoundRes) XDRSize() int {
 						n += 8
 						n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 						n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.MachOps.MustAllow)
-					case StateProtectHowSsv:
-						if v.Results[i].ExchangeID.OK.StateProtect.SsvInfo != nil {
+					case StateProtectHowSSV:
+						if v.Results[i].ExchangeID.OK.StateProtect.SSVInfo != nil {
 							n += 28
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)
-							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SsvInfo.Handles)
-							for i6 := range v.Results[i].ExchangeID.OK.StateProtect.SsvInfo.Handles {
-								n += xdr.Padded(len(v.Results[i].ExchangeID.OK.StateProtect.SsvInfo.Handles[i6]))
+							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
+							n += 4 * len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles)
+							for i6 := range v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles {
+								n += xdr.Padded(len(v.Results[i].ExchangeID.OK.StateProtect.SSVInfo.Handles[i6]))
 							}
 						}
 					}
@@ -6594,19 +6594,19 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s3[i3])
 						off += 4
 					}
-				case StateProtectHowSsv:
-					if p.ExchangeID.OK.StateProtect.SsvInfo == nil {
-						return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo", i))
+				case StateProtectHowSSV:
+					if p.ExchangeID.OK.StateProtect.SSVInfo == nil {
+						return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i))
 					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i))
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i))
 					}
 					if codec.Lacks(b, off, 4) {
 						return v.failXDR(e, codec.Full())
 					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce)))
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
 					off += 4
-					s4 := p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce
+					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
 					for i4 := range s4 {
 						if codec.Lacks(b, off, 4) {
 							return v.failXDR(e, codec.Full())
@@ -6614,15 +6614,15 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s4[i4])
 						off += 4
 					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i))
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i))
 					}
 					if codec.Lacks(b, off, 4) {
 						return v.failXDR(e, codec.Full())
 					}
-					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow)))
+					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
 					off += 4
-					s5 := p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow
+					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
 					for i5 := range s5 {
 						if codec.Lacks(b, off, 4) {
 							return v.failXDR(e, codec.Full())
@@ -6630,23 +6630,23 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], s5[i5])
 						off += 4
 					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Handles)) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(p.ExchangeID.OK.StateProtect.SsvInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles", i))
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
+						return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i))
 					}
 					if codec.Lacks(b, off, 20) {
 						return v.failXDR(e, codec.Full())
 					}
 					w := b[off : off+20 : off+20]
-					binary.BigEndian.PutUint32(w[0:4], p.ExchangeID.OK.StateProtect.SsvInfo.HashAlg)
-					binary.BigEndian.PutUint32(w[4:8], p.ExchangeID.OK.StateProtect.SsvInfo.EncrAlg)
-					binary.BigEndian.PutUint32(w[8:12], p.ExchangeID.OK.StateProtect.SsvInfo.SsvLen)
-					binary.BigEndian.PutUint32(w[12:16], p.ExchangeID.OK.StateProtect.SsvInfo.Window)
-					binary.BigEndian.PutUint32(w[16:20], uint32(len(p.ExchangeID.OK.StateProtect.SsvInfo.Handles)))
+					binary.BigEndian.PutUint32(w[0:4], p.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
+					binary.BigEndian.PutUint32(w[4:8], p.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
+					binary.BigEndian.PutUint32(w[8:12], p.ExchangeID.OK.StateProtect.SSVInfo.SSVLen)
+					binary.BigEndian.PutUint32(w[12:16], p.ExchangeID.OK.StateProtect.SSVInfo.Window)
+					binary.BigEndian.PutUint32(w[16:20], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)))
 					off += 20
-					s6 := p.ExchangeID.OK.StateProtect.SsvInfo.Handles
+					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
 					for i6 := range s6 {
 						if uint64(len(s6[i6])) > math.MaxUint32 {
-							return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i6))
+							return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s6[i6])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6))
 						}
 						if codec.Lacks(b, off, 4+xdr.Padded(len(s6[i6]))) {
 							return v.failXDR(e, codec.Full())
@@ -6817,9 +6817,9 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 					case StateProtectHowNone:
 					case StateProtectHowMachCred:
 						p.ExchangeID.OK.StateProtect.MachOps.ResetXDR()
-					case StateProtectHowSsv:
-						if p.ExchangeID.OK.StateProtect.SsvInfo != nil {
-							p.ExchangeID.OK.StateProtect.SsvInfo.ResetXDR()
+					case StateProtectHowSSV:
+						if p.ExchangeID.OK.StateProtect.SSVInfo != nil {
+							p.ExchangeID.OK.StateProtect.SSVInfo.ResetXDR()
 						}
 					}
 					p.ExchangeID.OK.StateProtect.How = kind3
@@ -6859,70 +6859,70 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 						s3[i3] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 					}
-				case StateProtectHowSsv:
-					if err = codec.Arm(d, &p.ExchangeID.OK.StateProtect.SsvInfo, 88, off); err != nil {
-						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo", i)
+				case StateProtectHowSSV:
+					if err = codec.Arm(d, &p.ExchangeID.OK.StateProtect.SSVInfo, 88, off); err != nil {
+						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i)
 					}
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n5)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce, int(n5), 4, off); err != nil {
-						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i)
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n5), 4, off); err != nil {
+						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
-					s4 := p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce
+					s4 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce
 					for i4 := range s4 {
 						s4[i4] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 					}
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n6)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow, int(n6), 4, off); err != nil {
-						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i)
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n6), 4, off); err != nil {
+						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					s5 := p.ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow
+					s5 := p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow
 					for i5 := range s5 {
 						s5[i5] = binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 					}
 					if codec.Lacks(b, off, 20) {
-						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.HashAlg", i)
+						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.HashAlg", i)
 					}
 					w := b[off : off+20 : off+20]
-					p.ExchangeID.OK.StateProtect.SsvInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
-					p.ExchangeID.OK.StateProtect.SsvInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
-					p.ExchangeID.OK.StateProtect.SsvInfo.SsvLen = binary.BigEndian.Uint32(w[8:12])
-					p.ExchangeID.OK.StateProtect.SsvInfo.Window = binary.BigEndian.Uint32(w[12:16])
+					p.ExchangeID.OK.StateProtect.SSVInfo.HashAlg = binary.BigEndian.Uint32(w[0:4])
+					p.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg = binary.BigEndian.Uint32(w[4:8])
+					p.ExchangeID.OK.StateProtect.SSVInfo.SSVLen = binary.BigEndian.Uint32(w[8:12])
+					p.ExchangeID.OK.StateProtect.SSVInfo.Window = binary.BigEndian.Uint32(w[12:16])
 					n7 := binary.BigEndian.Uint32(w[16:20])
 					off += 20
 					if uint64(n7)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
-					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SsvInfo.Handles, int(n7), 24, off); err != nil {
-						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles", i)
+					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n7), 24, off); err != nil {
+						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
-					s6 := p.ExchangeID.OK.StateProtect.SsvInfo.Handles
+					s6 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
 					for i6 := range s6 {
 						if codec.Lacks(b, off, 4) {
-							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i6)
+							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
 						n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 						if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i6)
+							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
 						if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i6)
+							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i6)
 						}
 						s6[i6] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 						off += xdr.Padded(int(n8))
@@ -7111,45 +7111,45 @@ func (v *CompoundRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
 					off += int(n4) * 4
-				case StateProtectHowSsv:
+				case StateProtectHowSSV:
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n5)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustEnforce", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					off += int(n5) * 4
 					if codec.Lacks(b, off, 4) {
-						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i)
+						return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n6)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Ops.MustAllow", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					off += int(n6) * 4
 					if codec.Lacks(b, off, 20) {
-						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.HashAlg", i)
+						return 0, codec.Short(b, off, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.HashAlg", i)
 					}
 					w := b[off : off+20 : off+20]
 					n7 := binary.BigEndian.Uint32(w[16:20])
 					off += 20
 					if uint64(n7)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles", i)
+						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
 					for i2 := range int(n7) {
 						if codec.Lacks(b, off, 4) {
-							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i2)
+							return 0, codec.Short(b, off, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
 						if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i2)
+							return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(c, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SsvInfo.Handles[]", i, i2)
+							return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						off += xdr.Padded(int(n8))
 					}

@@ -92,7 +92,7 @@ func (s *Server) compound(_ *rpc.Request, args *compound, res *nfs41.CompoundRes
 		s.calls["EXCHANGE_ID"]++
 		owner := []byte("rpcrdma nfsd")
 		res.Results = []nfs41.ResOp{{Resop: args.op, ExchangeID: nfs41.ExchangeIDRes{OK: &nfs41.ExchangeIDResOK{
-			ClientID: binary.BigEndian.Uint64(s.verf[:]), SequenceID: 1, Flags: nfs41.FlagUseNonPnfs,
+			ClientID: binary.BigEndian.Uint64(s.verf[:]), SequenceID: 1, Flags: nfs41.FlagUseNonPNFS,
 			ServerOwner: nfs41.ServerOwner{MajorID: owner}, ServerScope: owner,
 		}}}}
 	}

@@ -125,7 +125,7 @@ func TestCompound(t *testing.T) {
 			t.Errorf("%s: found %+v, expected %v and %d operations", tt.name, res, tt.want, tt.ops)
 		}
 		for _, op := range res.Results {
-			if ok := op.ExchangeID.OK; tt.want == nfs41.StatusOK && (ok == nil || ok.Flags != nfs41.FlagUseNonPnfs || ok.ClientID == 0) {
+			if ok := op.ExchangeID.OK; tt.want == nfs41.StatusOK && (ok == nil || ok.Flags != nfs41.FlagUseNonPNFS || ok.ClientID == 0) {
 				t.Errorf("%s: found %+v", tt.name, op)
 			}
 		}
