@@ -83,8 +83,8 @@ const StatusFixedSize = 4
 
 // MountResOK is struct mountres3_ok.
 type MountResOK struct {
-	Handle      Handle
-	AuthFlavors []int32
+	Handle      Handle  `xdr:"fhandle"`
+	AuthFlavors []int32 `xdr:"auth_flavors"`
 }
 
 // The bounds of MountResOK. Its size may be 2 GiB and more.
@@ -95,8 +95,8 @@ const (
 
 // MountRes is union mountres3, with the arm that Status selects.
 type MountRes struct {
-	Status Status     // selects the arm
-	OK     MountResOK // if Status is StatusOK
+	Status Status     `xdr:"fhs_status,switch,default"` // selects the arm
+	OK     MountResOK `xdr:"mountinfo,case=0"`          // if Status is StatusOK
 }
 
 // The bounds of MountRes. Its size may be 2 GiB and more.
@@ -116,8 +116,8 @@ const (
 
 // Mount is one element of the linked list of struct mountbody, without the pointer to the next.
 type Mount struct {
-	HostName  Name
-	Directory DirPath
+	HostName  Name    `xdr:"ml_hostname,string"`
+	Directory DirPath `xdr:"ml_directory,string"`
 }
 
 // The bounds of Mount.
@@ -147,8 +147,8 @@ const (
 
 // Export is one element of the linked list of struct exportnode, without the pointer to the next.
 type Export struct {
-	Dir    DirPath
-	Groups Groups
+	Dir    DirPath `xdr:"ex_dir,string"`
+	Groups Groups  `xdr:"ex_groups,node=0:gr_name,string"`
 }
 
 // The bounds of Export. Its size may be 2 GiB and more.

@@ -200,8 +200,8 @@ const FileTypeFixedSize = 4
 
 // SpecData is struct specdata3.
 type SpecData struct {
-	Specdata1 uint32
-	Specdata2 uint32
+	Specdata1 uint32 `xdr:"specdata1"`
+	Specdata2 uint32 `xdr:"specdata2"`
 }
 
 // SpecDataFixedSize is the size of every SpecData on the wire, in bytes.
@@ -209,7 +209,7 @@ const SpecDataFixedSize = 8
 
 // Handle is struct nfs_fh3.
 type Handle struct {
-	Data []byte
+	Data []byte `xdr:"data"`
 }
 
 // The bounds of Handle.
@@ -221,8 +221,8 @@ const (
 
 // Time is struct nfstime3.
 type Time struct {
-	Seconds  uint32
-	Nseconds uint32
+	Seconds  uint32 `xdr:"seconds"`
+	Nseconds uint32 `xdr:"nseconds"`
 }
 
 // TimeFixedSize is the size of every Time on the wire, in bytes.
@@ -230,19 +230,19 @@ const TimeFixedSize = 8
 
 // Attr is struct fattr3.
 type Attr struct {
-	Type   FileType
-	Mode   Mode
-	Nlink  uint32
-	UID    UID
-	GID    GID
-	Size   Size
-	Used   Size
-	Rdev   SpecData
-	FSID   uint64
-	FileID FileID
-	Atime  Time
-	Mtime  Time
-	Ctime  Time
+	Type   FileType `xdr:"type"`
+	Mode   Mode     `xdr:"mode"`
+	Nlink  uint32   `xdr:"nlink"`
+	UID    UID      `xdr:"uid"`
+	GID    GID      `xdr:"gid"`
+	Size   Size     `xdr:"size"`
+	Used   Size     `xdr:"used"`
+	Rdev   SpecData `xdr:"rdev"`
+	FSID   uint64   `xdr:"fsid"`
+	FileID FileID   `xdr:"fileid"`
+	Atime  Time     `xdr:"atime"`
+	Mtime  Time     `xdr:"mtime"`
+	Ctime  Time     `xdr:"ctime"`
 }
 
 // AttrFixedSize is the size of every Attr on the wire, in bytes.
@@ -250,8 +250,8 @@ const AttrFixedSize = 84
 
 // PostOpAttr is union post_op_attr, with the arm that AttributesFollow selects.
 type PostOpAttr struct {
-	AttributesFollow bool // selects the arm
-	Attributes       Attr // if AttributesFollow is true
+	AttributesFollow bool `xdr:"attributes_follow,switch,case=0"` // selects the arm
+	Attributes       Attr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
 // The bounds of PostOpAttr.
@@ -262,9 +262,9 @@ const (
 
 // WccAttr is struct wcc_attr.
 type WccAttr struct {
-	Size  Size
-	Mtime Time
-	Ctime Time
+	Size  Size `xdr:"size"`
+	Mtime Time `xdr:"mtime"`
+	Ctime Time `xdr:"ctime"`
 }
 
 // WccAttrFixedSize is the size of every WccAttr on the wire, in bytes.
@@ -272,8 +272,8 @@ const WccAttrFixedSize = 24
 
 // PreOpAttr is union pre_op_attr, with the arm that AttributesFollow selects.
 type PreOpAttr struct {
-	AttributesFollow bool    // selects the arm
-	Attributes       WccAttr // if AttributesFollow is true
+	AttributesFollow bool    `xdr:"attributes_follow,switch,case=0"` // selects the arm
+	Attributes       WccAttr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
 
 // The bounds of PreOpAttr.
@@ -284,8 +284,8 @@ const (
 
 // WccData is struct wcc_data.
 type WccData struct {
-	Before PreOpAttr
-	After  PostOpAttr
+	Before PreOpAttr  `xdr:"before"`
+	After  PostOpAttr `xdr:"after"`
 }
 
 // The bounds of WccData.
@@ -296,8 +296,8 @@ const (
 
 // PostOpHandle is union post_op_fh3, with the arm that HandleFollows selects.
 type PostOpHandle struct {
-	HandleFollows bool   // selects the arm
-	Handle        Handle // if HandleFollows is true
+	HandleFollows bool   `xdr:"handle_follows,switch,case=0"` // selects the arm
+	Handle        Handle `xdr:"handle,case=1"`                // if HandleFollows is true
 }
 
 // The bounds of PostOpHandle.
@@ -322,8 +322,8 @@ const TimeHowFixedSize = 4
 
 // SetMode is union set_mode3, with the arm that SetIt selects.
 type SetMode struct {
-	SetIt bool // selects the arm
-	Mode  Mode // if SetIt is true
+	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
+	Mode  Mode `xdr:"mode,case=1"`           // if SetIt is true
 }
 
 // The bounds of SetMode.
@@ -334,8 +334,8 @@ const (
 
 // SetUID is union set_uid3, with the arm that SetIt selects.
 type SetUID struct {
-	SetIt bool // selects the arm
-	UID   UID  // if SetIt is true
+	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
+	UID   UID  `xdr:"uid,case=1"`            // if SetIt is true
 }
 
 // The bounds of SetUID.
@@ -346,8 +346,8 @@ const (
 
 // SetGID is union set_gid3, with the arm that SetIt selects.
 type SetGID struct {
-	SetIt bool // selects the arm
-	GID   GID  // if SetIt is true
+	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
+	GID   GID  `xdr:"gid,case=1"`            // if SetIt is true
 }
 
 // The bounds of SetGID.
@@ -358,8 +358,8 @@ const (
 
 // SetSize is union set_size3, with the arm that SetIt selects.
 type SetSize struct {
-	SetIt bool // selects the arm
-	Size  Size // if SetIt is true
+	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
+	Size  Size `xdr:"size,case=1"`           // if SetIt is true
 }
 
 // The bounds of SetSize.
@@ -370,8 +370,8 @@ const (
 
 // SetAtime is union set_atime, with the arm that SetIt selects.
 type SetAtime struct {
-	SetIt TimeHow // selects the arm
-	Atime Time    // if SetIt is TimeHowSetToClientTime
+	SetIt TimeHow `xdr:"set_it,switch,default"` // selects the arm
+	Atime Time    `xdr:"atime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
 // The bounds of SetAtime.
@@ -382,8 +382,8 @@ const (
 
 // SetMtime is union set_mtime, with the arm that SetIt selects.
 type SetMtime struct {
-	SetIt TimeHow // selects the arm
-	Mtime Time    // if SetIt is TimeHowSetToClientTime
+	SetIt TimeHow `xdr:"set_it,switch,default"` // selects the arm
+	Mtime Time    `xdr:"mtime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
 // The bounds of SetMtime.
@@ -394,12 +394,12 @@ const (
 
 // SetAttr is struct sattr3.
 type SetAttr struct {
-	Mode  SetMode
-	UID   SetUID
-	GID   SetGID
-	Size  SetSize
-	Atime SetAtime
-	Mtime SetMtime
+	Mode  SetMode  `xdr:"mode"`
+	UID   SetUID   `xdr:"uid"`
+	GID   SetGID   `xdr:"gid"`
+	Size  SetSize  `xdr:"size"`
+	Atime SetAtime `xdr:"atime"`
+	Mtime SetMtime `xdr:"mtime"`
 }
 
 // The bounds of SetAttr.
@@ -410,8 +410,8 @@ const (
 
 // DirOpArgs is struct diropargs3.
 type DirOpArgs struct {
-	Dir  Handle
-	Name Filename
+	Dir  Handle   `xdr:"dir"`
+	Name Filename `xdr:"name,string"`
 }
 
 // The bounds of DirOpArgs. Its size may be 2 GiB and more.
@@ -422,7 +422,7 @@ const (
 
 // GetAttrArgs is struct GETATTR3args.
 type GetAttrArgs struct {
-	Object Handle
+	Object Handle `xdr:"object"`
 }
 
 // The bounds of GetAttrArgs.
@@ -434,7 +434,7 @@ const (
 
 // GetAttrResOK is struct GETATTR3resok.
 type GetAttrResOK struct {
-	ObjAttributes Attr
+	ObjAttributes Attr `xdr:"obj_attributes"`
 }
 
 // GetAttrResOKFixedSize is the size of every GetAttrResOK on the wire, in bytes.
@@ -442,8 +442,8 @@ const GetAttrResOKFixedSize = 84
 
 // GetAttrRes is union GETATTR3res, with the arm that Status selects.
 type GetAttrRes struct {
-	Status Status       // selects the arm
-	OK     GetAttrResOK // if Status is StatusOK
+	Status Status       `xdr:"status,switch,default"` // selects the arm
+	OK     GetAttrResOK `xdr:"resok,case=0"`          // if Status is StatusOK
 }
 
 // The bounds of GetAttrRes.
@@ -454,8 +454,8 @@ const (
 
 // SetAttrGuard is union sattrguard3, with the arm that Check selects.
 type SetAttrGuard struct {
-	Check    bool // selects the arm
-	ObjCtime Time // if Check is true
+	Check    bool `xdr:"check,switch,case=0"` // selects the arm
+	ObjCtime Time `xdr:"obj_ctime,case=1"`    // if Check is true
 }
 
 // The bounds of SetAttrGuard.
@@ -466,9 +466,9 @@ const (
 
 // SetAttrArgs is struct SETATTR3args.
 type SetAttrArgs struct {
-	Object        Handle
-	NewAttributes SetAttr
-	Guard         SetAttrGuard
+	Object        Handle       `xdr:"object"`
+	NewAttributes SetAttr      `xdr:"new_attributes"`
+	Guard         SetAttrGuard `xdr:"guard"`
 }
 
 // The bounds of SetAttrArgs.
@@ -480,7 +480,7 @@ const (
 
 // SetAttrResOK is struct SETATTR3resok.
 type SetAttrResOK struct {
-	ObjWcc WccData
+	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
 // The bounds of SetAttrResOK.
@@ -491,7 +491,7 @@ const (
 
 // SetAttrResFail is struct SETATTR3resfail.
 type SetAttrResFail struct {
-	ObjWcc WccData
+	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
 // The bounds of SetAttrResFail.
@@ -502,9 +502,9 @@ const (
 
 // SetAttrRes is union SETATTR3res, with the arm that Status selects.
 type SetAttrRes struct {
-	Status Status         // selects the arm
-	OK     SetAttrResOK   // if Status is StatusOK
-	Fail   SetAttrResFail // if Status is anything else
+	Status Status         `xdr:"status,switch"`   // selects the arm
+	OK     SetAttrResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   SetAttrResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of SetAttrRes.
@@ -515,7 +515,7 @@ const (
 
 // LookupArgs is struct LOOKUP3args.
 type LookupArgs struct {
-	What DirOpArgs
+	What DirOpArgs `xdr:"what"`
 }
 
 // The bounds of LookupArgs. Its size may be 2 GiB and more.
@@ -526,9 +526,9 @@ const (
 
 // LookupResOK is struct LOOKUP3resok.
 type LookupResOK struct {
-	Object        Handle
-	ObjAttributes PostOpAttr
-	DirAttributes PostOpAttr
+	Object        Handle     `xdr:"object"`
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
+	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
 // The bounds of LookupResOK.
@@ -540,7 +540,7 @@ const (
 
 // LookupResFail is struct LOOKUP3resfail.
 type LookupResFail struct {
-	DirAttributes PostOpAttr
+	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
 // The bounds of LookupResFail.
@@ -551,9 +551,9 @@ const (
 
 // LookupRes is union LOOKUP3res, with the arm that Status selects.
 type LookupRes struct {
-	Status Status        // selects the arm
-	OK     LookupResOK   // if Status is StatusOK
-	Fail   LookupResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     LookupResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   LookupResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of LookupRes.
@@ -565,8 +565,8 @@ const (
 
 // AccessArgs is struct ACCESS3args.
 type AccessArgs struct {
-	Object Handle
-	Access uint32
+	Object Handle `xdr:"object"`
+	Access uint32 `xdr:"access"`
 }
 
 // The bounds of AccessArgs.
@@ -578,8 +578,8 @@ const (
 
 // AccessResOK is struct ACCESS3resok.
 type AccessResOK struct {
-	ObjAttributes PostOpAttr
-	Access        uint32
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
+	Access        uint32     `xdr:"access"`
 }
 
 // The bounds of AccessResOK.
@@ -590,7 +590,7 @@ const (
 
 // AccessResFail is struct ACCESS3resfail.
 type AccessResFail struct {
-	ObjAttributes PostOpAttr
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
 // The bounds of AccessResFail.
@@ -601,9 +601,9 @@ const (
 
 // AccessRes is union ACCESS3res, with the arm that Status selects.
 type AccessRes struct {
-	Status Status        // selects the arm
-	OK     AccessResOK   // if Status is StatusOK
-	Fail   AccessResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     AccessResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   AccessResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of AccessRes.
@@ -614,7 +614,7 @@ const (
 
 // ReadLinkArgs is struct READLINK3args.
 type ReadLinkArgs struct {
-	SymLink Handle
+	SymLink Handle `xdr:"symlink"`
 }
 
 // The bounds of ReadLinkArgs.
@@ -626,8 +626,8 @@ const (
 
 // ReadLinkResOK is struct READLINK3resok.
 type ReadLinkResOK struct {
-	Attributes PostOpAttr
-	Path       Path
+	Attributes PostOpAttr `xdr:"symlink_attributes"`
+	Path       Path       `xdr:"data,string"`
 }
 
 // The bounds of ReadLinkResOK. Its size may be 2 GiB and more.
@@ -638,7 +638,7 @@ const (
 
 // ReadLinkResFail is struct READLINK3resfail.
 type ReadLinkResFail struct {
-	Attributes PostOpAttr
+	Attributes PostOpAttr `xdr:"symlink_attributes"`
 }
 
 // The bounds of ReadLinkResFail.
@@ -649,9 +649,9 @@ const (
 
 // ReadLinkRes is union READLINK3res, with the arm that Status selects.
 type ReadLinkRes struct {
-	Status Status          // selects the arm
-	OK     ReadLinkResOK   // if Status is StatusOK
-	Fail   ReadLinkResFail // if Status is anything else
+	Status Status          `xdr:"status,switch"`   // selects the arm
+	OK     ReadLinkResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   ReadLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of ReadLinkRes. Its size may be 2 GiB and more.
@@ -662,9 +662,9 @@ const (
 
 // ReadArgs is struct READ3args.
 type ReadArgs struct {
-	File   Handle
-	Offset Offset
-	Count  Count
+	File   Handle `xdr:"file"`
+	Offset Offset `xdr:"offset"`
+	Count  Count  `xdr:"count"`
 }
 
 // The bounds of ReadArgs.
@@ -676,10 +676,10 @@ const (
 
 // ReadResOK is struct READ3resok.
 type ReadResOK struct {
-	FileAttributes PostOpAttr
-	Count          Count
-	EOF            bool
-	Data           []byte
+	FileAttributes PostOpAttr `xdr:"file_attributes"`
+	Count          Count      `xdr:"count"`
+	EOF            bool       `xdr:"eof"`
+	Data           []byte     `xdr:"data"`
 }
 
 // The bounds of ReadResOK. Its size may be 2 GiB and more.
@@ -690,7 +690,7 @@ const (
 
 // ReadResFail is struct READ3resfail.
 type ReadResFail struct {
-	FileAttributes PostOpAttr
+	FileAttributes PostOpAttr `xdr:"file_attributes"`
 }
 
 // The bounds of ReadResFail.
@@ -701,9 +701,9 @@ const (
 
 // ReadRes is union READ3res, with the arm that Status selects.
 type ReadRes struct {
-	Status Status      // selects the arm
-	OK     ReadResOK   // if Status is StatusOK
-	Fail   ReadResFail // if Status is anything else
+	Status Status      `xdr:"status,switch"`   // selects the arm
+	OK     ReadResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   ReadResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of ReadRes. Its size may be 2 GiB and more.
@@ -727,11 +727,11 @@ const StableHowFixedSize = 4
 
 // WriteArgs is struct WRITE3args.
 type WriteArgs struct {
-	File   Handle
-	Offset Offset
-	Count  Count
-	Stable StableHow
-	Data   []byte
+	File   Handle    `xdr:"file"`
+	Offset Offset    `xdr:"offset"`
+	Count  Count     `xdr:"count"`
+	Stable StableHow `xdr:"stable"`
+	Data   []byte    `xdr:"data"`
 }
 
 // The bounds of WriteArgs. Its size may be 2 GiB and more.
@@ -742,10 +742,10 @@ const (
 
 // WriteResOK is struct WRITE3resok.
 type WriteResOK struct {
-	FileWcc   WccData
-	Count     Count
-	Committed StableHow
-	Verf      WriteVerf
+	FileWcc   WccData   `xdr:"file_wcc"`
+	Count     Count     `xdr:"count"`
+	Committed StableHow `xdr:"committed"`
+	Verf      WriteVerf `xdr:"verf"`
 }
 
 // The bounds of WriteResOK.
@@ -756,7 +756,7 @@ const (
 
 // WriteResFail is struct WRITE3resfail.
 type WriteResFail struct {
-	FileWcc WccData
+	FileWcc WccData `xdr:"file_wcc"`
 }
 
 // The bounds of WriteResFail.
@@ -767,9 +767,9 @@ const (
 
 // WriteRes is union WRITE3res, with the arm that Status selects.
 type WriteRes struct {
-	Status Status       // selects the arm
-	OK     WriteResOK   // if Status is StatusOK
-	Fail   WriteResFail // if Status is anything else
+	Status Status       `xdr:"status,switch"`   // selects the arm
+	OK     WriteResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   WriteResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of WriteRes.
@@ -793,9 +793,9 @@ const CreateModeFixedSize = 4
 
 // CreateHow is union createhow3, with the arm that Mode selects.
 type CreateHow struct {
-	Mode          CreateMode // selects the arm
-	ObjAttributes SetAttr    // if Mode is CreateModeUnchecked or CreateModeGuarded
-	Verf          CreateVerf // if Mode is CreateModeExclusive
+	Mode          CreateMode `xdr:"mode,switch"`                  // selects the arm
+	ObjAttributes SetAttr    `xdr:"obj_attributes,case=0,case=1"` // if Mode is CreateModeUnchecked or CreateModeGuarded
+	Verf          CreateVerf `xdr:"verf,case=2"`                  // if Mode is CreateModeExclusive
 }
 
 // The bounds of CreateHow.
@@ -806,8 +806,8 @@ const (
 
 // CreateArgs is struct CREATE3args.
 type CreateArgs struct {
-	Where DirOpArgs
-	How   CreateHow
+	Where DirOpArgs `xdr:"where"`
+	How   CreateHow `xdr:"how"`
 }
 
 // The bounds of CreateArgs. Its size may be 2 GiB and more.
@@ -818,9 +818,9 @@ const (
 
 // CreateResOK is struct CREATE3resok.
 type CreateResOK struct {
-	Obj           PostOpHandle
-	ObjAttributes PostOpAttr
-	DirWcc        WccData
+	Obj           PostOpHandle `xdr:"obj"`
+	ObjAttributes PostOpAttr   `xdr:"obj_attributes"`
+	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
 // The bounds of CreateResOK.
@@ -832,7 +832,7 @@ const (
 
 // CreateResFail is struct CREATE3resfail.
 type CreateResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of CreateResFail.
@@ -843,9 +843,9 @@ const (
 
 // CreateRes is union CREATE3res, with the arm that Status selects.
 type CreateRes struct {
-	Status Status        // selects the arm
-	OK     CreateResOK   // if Status is StatusOK
-	Fail   CreateResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     CreateResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   CreateResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of CreateRes.
@@ -857,8 +857,8 @@ const (
 
 // MkDirArgs is struct MKDIR3args.
 type MkDirArgs struct {
-	Where      DirOpArgs
-	Attributes SetAttr
+	Where      DirOpArgs `xdr:"where"`
+	Attributes SetAttr   `xdr:"attributes"`
 }
 
 // The bounds of MkDirArgs. Its size may be 2 GiB and more.
@@ -869,9 +869,9 @@ const (
 
 // MkDirResOK is struct MKDIR3resok.
 type MkDirResOK struct {
-	Obj           PostOpHandle
-	ObjAttributes PostOpAttr
-	DirWcc        WccData
+	Obj           PostOpHandle `xdr:"obj"`
+	ObjAttributes PostOpAttr   `xdr:"obj_attributes"`
+	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
 // The bounds of MkDirResOK.
@@ -883,7 +883,7 @@ const (
 
 // MkDirResFail is struct MKDIR3resfail.
 type MkDirResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of MkDirResFail.
@@ -894,9 +894,9 @@ const (
 
 // MkDirRes is union MKDIR3res, with the arm that Status selects.
 type MkDirRes struct {
-	Status Status       // selects the arm
-	OK     MkDirResOK   // if Status is StatusOK
-	Fail   MkDirResFail // if Status is anything else
+	Status Status       `xdr:"status,switch"`   // selects the arm
+	OK     MkDirResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   MkDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of MkDirRes.
@@ -908,8 +908,8 @@ const (
 
 // SymLinkData is struct symlinkdata3.
 type SymLinkData struct {
-	Attributes SetAttr
-	Path       Path
+	Attributes SetAttr `xdr:"symlink_attributes"`
+	Path       Path    `xdr:"symlink_data,string"`
 }
 
 // The bounds of SymLinkData. Its size may be 2 GiB and more.
@@ -920,8 +920,8 @@ const (
 
 // SymLinkArgs is struct SYMLINK3args.
 type SymLinkArgs struct {
-	Where   DirOpArgs
-	SymLink SymLinkData
+	Where   DirOpArgs   `xdr:"where"`
+	SymLink SymLinkData `xdr:"symlink"`
 }
 
 // The bounds of SymLinkArgs. Its size may be 2 GiB and more.
@@ -932,9 +932,9 @@ const (
 
 // SymLinkResOK is struct SYMLINK3resok.
 type SymLinkResOK struct {
-	Obj           PostOpHandle
-	ObjAttributes PostOpAttr
-	DirWcc        WccData
+	Obj           PostOpHandle `xdr:"obj"`
+	ObjAttributes PostOpAttr   `xdr:"obj_attributes"`
+	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
 // The bounds of SymLinkResOK.
@@ -946,7 +946,7 @@ const (
 
 // SymLinkResFail is struct SYMLINK3resfail.
 type SymLinkResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of SymLinkResFail.
@@ -957,9 +957,9 @@ const (
 
 // SymLinkRes is union SYMLINK3res, with the arm that Status selects.
 type SymLinkRes struct {
-	Status Status         // selects the arm
-	OK     SymLinkResOK   // if Status is StatusOK
-	Fail   SymLinkResFail // if Status is anything else
+	Status Status         `xdr:"status,switch"`   // selects the arm
+	OK     SymLinkResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   SymLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of SymLinkRes.
@@ -971,8 +971,8 @@ const (
 
 // DeviceData is struct devicedata3.
 type DeviceData struct {
-	DevAttributes SetAttr
-	Spec          SpecData
+	DevAttributes SetAttr  `xdr:"dev_attributes"`
+	Spec          SpecData `xdr:"spec"`
 }
 
 // The bounds of DeviceData.
@@ -983,9 +983,9 @@ const (
 
 // MkNodData is union mknoddata3, with the arm that Type selects.
 type MkNodData struct {
-	Type           FileType   // selects the arm
-	Device         DeviceData // if Type is FileTypeChr or FileTypeBlk
-	PipeAttributes SetAttr    // if Type is FileTypeSock or FileTypeFifo
+	Type           FileType   `xdr:"type,switch,default"`           // selects the arm
+	Device         DeviceData `xdr:"device,case=4,case=3"`          // if Type is FileTypeChr or FileTypeBlk
+	PipeAttributes SetAttr    `xdr:"pipe_attributes,case=6,case=7"` // if Type is FileTypeSock or FileTypeFifo
 }
 
 // The bounds of MkNodData.
@@ -996,8 +996,8 @@ const (
 
 // MkNodArgs is struct MKNOD3args.
 type MkNodArgs struct {
-	Where DirOpArgs
-	What  MkNodData
+	Where DirOpArgs `xdr:"where"`
+	What  MkNodData `xdr:"what"`
 }
 
 // The bounds of MkNodArgs. Its size may be 2 GiB and more.
@@ -1008,9 +1008,9 @@ const (
 
 // MkNodResOK is struct MKNOD3resok.
 type MkNodResOK struct {
-	Obj           PostOpHandle
-	ObjAttributes PostOpAttr
-	DirWcc        WccData
+	Obj           PostOpHandle `xdr:"obj"`
+	ObjAttributes PostOpAttr   `xdr:"obj_attributes"`
+	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
 // The bounds of MkNodResOK.
@@ -1022,7 +1022,7 @@ const (
 
 // MkNodResFail is struct MKNOD3resfail.
 type MkNodResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of MkNodResFail.
@@ -1033,9 +1033,9 @@ const (
 
 // MkNodRes is union MKNOD3res, with the arm that Status selects.
 type MkNodRes struct {
-	Status Status       // selects the arm
-	OK     MkNodResOK   // if Status is StatusOK
-	Fail   MkNodResFail // if Status is anything else
+	Status Status       `xdr:"status,switch"`   // selects the arm
+	OK     MkNodResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   MkNodResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of MkNodRes.
@@ -1047,7 +1047,7 @@ const (
 
 // RemoveArgs is struct REMOVE3args.
 type RemoveArgs struct {
-	Object DirOpArgs
+	Object DirOpArgs `xdr:"object"`
 }
 
 // The bounds of RemoveArgs. Its size may be 2 GiB and more.
@@ -1058,7 +1058,7 @@ const (
 
 // RemoveResOK is struct REMOVE3resok.
 type RemoveResOK struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of RemoveResOK.
@@ -1069,7 +1069,7 @@ const (
 
 // RemoveResFail is struct REMOVE3resfail.
 type RemoveResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of RemoveResFail.
@@ -1080,9 +1080,9 @@ const (
 
 // RemoveRes is union REMOVE3res, with the arm that Status selects.
 type RemoveRes struct {
-	Status Status        // selects the arm
-	OK     RemoveResOK   // if Status is StatusOK
-	Fail   RemoveResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     RemoveResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   RemoveResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of RemoveRes.
@@ -1093,7 +1093,7 @@ const (
 
 // RmDirArgs is struct RMDIR3args.
 type RmDirArgs struct {
-	Object DirOpArgs
+	Object DirOpArgs `xdr:"object"`
 }
 
 // The bounds of RmDirArgs. Its size may be 2 GiB and more.
@@ -1104,7 +1104,7 @@ const (
 
 // RmDirResOK is struct RMDIR3resok.
 type RmDirResOK struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of RmDirResOK.
@@ -1115,7 +1115,7 @@ const (
 
 // RmDirResFail is struct RMDIR3resfail.
 type RmDirResFail struct {
-	DirWcc WccData
+	DirWcc WccData `xdr:"dir_wcc"`
 }
 
 // The bounds of RmDirResFail.
@@ -1126,9 +1126,9 @@ const (
 
 // RmDirRes is union RMDIR3res, with the arm that Status selects.
 type RmDirRes struct {
-	Status Status       // selects the arm
-	OK     RmDirResOK   // if Status is StatusOK
-	Fail   RmDirResFail // if Status is anything else
+	Status Status       `xdr:"status,switch"`   // selects the arm
+	OK     RmDirResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   RmDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of RmDirRes.
@@ -1139,8 +1139,8 @@ const (
 
 // RenameArgs is struct RENAME3args.
 type RenameArgs struct {
-	From DirOpArgs
-	To   DirOpArgs
+	From DirOpArgs `xdr:"from"`
+	To   DirOpArgs `xdr:"to"`
 }
 
 // The bounds of RenameArgs. Its size may be 2 GiB and more.
@@ -1151,8 +1151,8 @@ const (
 
 // RenameResOK is struct RENAME3resok.
 type RenameResOK struct {
-	FromdirWcc WccData
-	TodirWcc   WccData
+	FromdirWcc WccData `xdr:"fromdir_wcc"`
+	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
 // The bounds of RenameResOK.
@@ -1163,8 +1163,8 @@ const (
 
 // RenameResFail is struct RENAME3resfail.
 type RenameResFail struct {
-	FromdirWcc WccData
-	TodirWcc   WccData
+	FromdirWcc WccData `xdr:"fromdir_wcc"`
+	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
 // The bounds of RenameResFail.
@@ -1175,9 +1175,9 @@ const (
 
 // RenameRes is union RENAME3res, with the arm that Status selects.
 type RenameRes struct {
-	Status Status        // selects the arm
-	OK     RenameResOK   // if Status is StatusOK
-	Fail   RenameResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     RenameResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   RenameResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of RenameRes.
@@ -1188,8 +1188,8 @@ const (
 
 // LinkArgs is struct LINK3args.
 type LinkArgs struct {
-	File Handle
-	Link DirOpArgs
+	File Handle    `xdr:"file"`
+	Link DirOpArgs `xdr:"link"`
 }
 
 // The bounds of LinkArgs. Its size may be 2 GiB and more.
@@ -1200,8 +1200,8 @@ const (
 
 // LinkResOK is struct LINK3resok.
 type LinkResOK struct {
-	FileAttributes PostOpAttr
-	LinkdirWcc     WccData
+	FileAttributes PostOpAttr `xdr:"file_attributes"`
+	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
 // The bounds of LinkResOK.
@@ -1212,8 +1212,8 @@ const (
 
 // LinkResFail is struct LINK3resfail.
 type LinkResFail struct {
-	FileAttributes PostOpAttr
-	LinkdirWcc     WccData
+	FileAttributes PostOpAttr `xdr:"file_attributes"`
+	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
 // The bounds of LinkResFail.
@@ -1224,9 +1224,9 @@ const (
 
 // LinkRes is union LINK3res, with the arm that Status selects.
 type LinkRes struct {
-	Status Status      // selects the arm
-	OK     LinkResOK   // if Status is StatusOK
-	Fail   LinkResFail // if Status is anything else
+	Status Status      `xdr:"status,switch"`   // selects the arm
+	OK     LinkResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   LinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of LinkRes.
@@ -1237,10 +1237,10 @@ const (
 
 // ReadDirArgs is struct READDIR3args.
 type ReadDirArgs struct {
-	Dir        Handle
-	Cookie     Cookie
-	CookieVerf CookieVerf
-	Count      Count
+	Dir        Handle     `xdr:"dir"`
+	Cookie     Cookie     `xdr:"cookie"`
+	CookieVerf CookieVerf `xdr:"cookieverf"`
+	Count      Count      `xdr:"count"`
 }
 
 // The bounds of ReadDirArgs.
@@ -1252,9 +1252,9 @@ const (
 
 // Entry is one element of the linked list of struct entry3, without the pointer to the next.
 type Entry struct {
-	FileID FileID
-	Name   Filename
-	Cookie Cookie
+	FileID FileID   `xdr:"fileid"`
+	Name   Filename `xdr:"name,string"`
+	Cookie Cookie   `xdr:"cookie"`
 }
 
 // The bounds of Entry. Its size may be 2 GiB and more.
@@ -1265,8 +1265,8 @@ const (
 
 // DirList is struct dirlist3.
 type DirList struct {
-	Entries []Entry
-	EOF     bool
+	Entries []Entry `xdr:"entries"`
+	EOF     bool    `xdr:"eof"`
 }
 
 // The bounds of DirList. Its size may be 2 GiB and more.
@@ -1277,9 +1277,9 @@ const (
 
 // ReadDirResOK is struct READDIR3resok.
 type ReadDirResOK struct {
-	DirAttributes PostOpAttr
-	CookieVerf    CookieVerf
-	Reply         DirList
+	DirAttributes PostOpAttr `xdr:"dir_attributes"`
+	CookieVerf    CookieVerf `xdr:"cookieverf"`
+	Reply         DirList    `xdr:"reply"`
 }
 
 // The bounds of ReadDirResOK. Its size may be 2 GiB and more.
@@ -1290,7 +1290,7 @@ const (
 
 // ReadDirResFail is struct READDIR3resfail.
 type ReadDirResFail struct {
-	DirAttributes PostOpAttr
+	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
 // The bounds of ReadDirResFail.
@@ -1301,9 +1301,9 @@ const (
 
 // ReadDirRes is union READDIR3res, with the arm that Status selects.
 type ReadDirRes struct {
-	Status Status         // selects the arm
-	OK     ReadDirResOK   // if Status is StatusOK
-	Fail   ReadDirResFail // if Status is anything else
+	Status Status         `xdr:"status,switch"`   // selects the arm
+	OK     ReadDirResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   ReadDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of ReadDirRes. Its size may be 2 GiB and more.
@@ -1314,11 +1314,11 @@ const (
 
 // ReadDirPlusArgs is struct READDIRPLUS3args.
 type ReadDirPlusArgs struct {
-	Dir        Handle
-	Cookie     Cookie
-	CookieVerf CookieVerf
-	DirCount   Count
-	MaxCount   Count
+	Dir        Handle     `xdr:"dir"`
+	Cookie     Cookie     `xdr:"cookie"`
+	CookieVerf CookieVerf `xdr:"cookieverf"`
+	DirCount   Count      `xdr:"dircount"`
+	MaxCount   Count      `xdr:"maxcount"`
 }
 
 // The bounds of ReadDirPlusArgs.
@@ -1330,11 +1330,11 @@ const (
 
 // EntryPlus is one element of the linked list of struct entryplus3, without the pointer to the next.
 type EntryPlus struct {
-	FileID         FileID
-	Name           Filename
-	Cookie         Cookie
-	NameAttributes PostOpAttr
-	NameHandle     PostOpHandle
+	FileID         FileID       `xdr:"fileid"`
+	Name           Filename     `xdr:"name,string"`
+	Cookie         Cookie       `xdr:"cookie"`
+	NameAttributes PostOpAttr   `xdr:"name_attributes"`
+	NameHandle     PostOpHandle `xdr:"name_handle"`
 }
 
 // The bounds of EntryPlus. Its size may be 2 GiB and more.
@@ -1345,8 +1345,8 @@ const (
 
 // DirListPlus is struct dirlistplus3.
 type DirListPlus struct {
-	Entries []EntryPlus
-	EOF     bool
+	Entries []EntryPlus `xdr:"entries"`
+	EOF     bool        `xdr:"eof"`
 }
 
 // The bounds of DirListPlus. Its size may be 2 GiB and more.
@@ -1357,9 +1357,9 @@ const (
 
 // ReadDirPlusResOK is struct READDIRPLUS3resok.
 type ReadDirPlusResOK struct {
-	DirAttributes PostOpAttr
-	CookieVerf    CookieVerf
-	Reply         DirListPlus
+	DirAttributes PostOpAttr  `xdr:"dir_attributes"`
+	CookieVerf    CookieVerf  `xdr:"cookieverf"`
+	Reply         DirListPlus `xdr:"reply"`
 }
 
 // The bounds of ReadDirPlusResOK. Its size may be 2 GiB and more.
@@ -1370,7 +1370,7 @@ const (
 
 // ReadDirPlusResFail is struct READDIRPLUS3resfail.
 type ReadDirPlusResFail struct {
-	DirAttributes PostOpAttr
+	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
 // The bounds of ReadDirPlusResFail.
@@ -1381,9 +1381,9 @@ const (
 
 // ReadDirPlusRes is union READDIRPLUS3res, with the arm that Status selects.
 type ReadDirPlusRes struct {
-	Status Status             // selects the arm
-	OK     ReadDirPlusResOK   // if Status is StatusOK
-	Fail   ReadDirPlusResFail // if Status is anything else
+	Status Status             `xdr:"status,switch"`   // selects the arm
+	OK     ReadDirPlusResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   ReadDirPlusResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of ReadDirPlusRes. Its size may be 2 GiB and more.
@@ -1394,7 +1394,7 @@ const (
 
 // FSStatArgs is struct FSSTAT3args.
 type FSStatArgs struct {
-	FSRoot Handle
+	FSRoot Handle `xdr:"fsroot"`
 }
 
 // The bounds of FSStatArgs.
@@ -1406,14 +1406,14 @@ const (
 
 // FSStatResOK is struct FSSTAT3resok.
 type FSStatResOK struct {
-	ObjAttributes PostOpAttr
-	Tbytes        Size
-	Fbytes        Size
-	Abytes        Size
-	Tfiles        Size
-	Ffiles        Size
-	Afiles        Size
-	Invarsec      uint32
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
+	Tbytes        Size       `xdr:"tbytes"`
+	Fbytes        Size       `xdr:"fbytes"`
+	Abytes        Size       `xdr:"abytes"`
+	Tfiles        Size       `xdr:"tfiles"`
+	Ffiles        Size       `xdr:"ffiles"`
+	Afiles        Size       `xdr:"afiles"`
+	Invarsec      uint32     `xdr:"invarsec"`
 }
 
 // The bounds of FSStatResOK.
@@ -1424,7 +1424,7 @@ const (
 
 // FSStatResFail is struct FSSTAT3resfail.
 type FSStatResFail struct {
-	ObjAttributes PostOpAttr
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
 // The bounds of FSStatResFail.
@@ -1435,9 +1435,9 @@ const (
 
 // FSStatRes is union FSSTAT3res, with the arm that Status selects.
 type FSStatRes struct {
-	Status Status        // selects the arm
-	OK     FSStatResOK   // if Status is StatusOK
-	Fail   FSStatResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     FSStatResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   FSStatResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of FSStatRes.
@@ -1448,7 +1448,7 @@ const (
 
 // FSInfoArgs is struct FSINFO3args.
 type FSInfoArgs struct {
-	FSRoot Handle
+	FSRoot Handle `xdr:"fsroot"`
 }
 
 // The bounds of FSInfoArgs.
@@ -1460,17 +1460,17 @@ const (
 
 // FSInfoResOK is struct FSINFO3resok.
 type FSInfoResOK struct {
-	ObjAttributes PostOpAttr
-	Rtmax         uint32
-	Rtpref        uint32
-	Rtmult        uint32
-	Wtmax         uint32
-	Wtpref        uint32
-	Wtmult        uint32
-	Dtpref        uint32
-	MaxFileSize   Size
-	TimeDelta     Time
-	Properties    uint32
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
+	Rtmax         uint32     `xdr:"rtmax"`
+	Rtpref        uint32     `xdr:"rtpref"`
+	Rtmult        uint32     `xdr:"rtmult"`
+	Wtmax         uint32     `xdr:"wtmax"`
+	Wtpref        uint32     `xdr:"wtpref"`
+	Wtmult        uint32     `xdr:"wtmult"`
+	Dtpref        uint32     `xdr:"dtpref"`
+	MaxFileSize   Size       `xdr:"maxfilesize"`
+	TimeDelta     Time       `xdr:"time_delta"`
+	Properties    uint32     `xdr:"properties"`
 }
 
 // The bounds of FSInfoResOK.
@@ -1481,7 +1481,7 @@ const (
 
 // FSInfoResFail is struct FSINFO3resfail.
 type FSInfoResFail struct {
-	ObjAttributes PostOpAttr
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
 // The bounds of FSInfoResFail.
@@ -1492,9 +1492,9 @@ const (
 
 // FSInfoRes is union FSINFO3res, with the arm that Status selects.
 type FSInfoRes struct {
-	Status Status        // selects the arm
-	OK     FSInfoResOK   // if Status is StatusOK
-	Fail   FSInfoResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     FSInfoResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   FSInfoResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of FSInfoRes.
@@ -1505,7 +1505,7 @@ const (
 
 // PathConfArgs is struct PATHCONF3args.
 type PathConfArgs struct {
-	Object Handle
+	Object Handle `xdr:"object"`
 }
 
 // The bounds of PathConfArgs.
@@ -1517,13 +1517,13 @@ const (
 
 // PathConfResOK is struct PATHCONF3resok.
 type PathConfResOK struct {
-	ObjAttributes   PostOpAttr
-	Linkmax         uint32
-	NameMax         uint32
-	NoTrunc         bool
-	ChownRestricted bool
-	CaseInsensitive bool
-	CasePreserving  bool
+	ObjAttributes   PostOpAttr `xdr:"obj_attributes"`
+	Linkmax         uint32     `xdr:"linkmax"`
+	NameMax         uint32     `xdr:"name_max"`
+	NoTrunc         bool       `xdr:"no_trunc"`
+	ChownRestricted bool       `xdr:"chown_restricted"`
+	CaseInsensitive bool       `xdr:"case_insensitive"`
+	CasePreserving  bool       `xdr:"case_preserving"`
 }
 
 // The bounds of PathConfResOK.
@@ -1534,7 +1534,7 @@ const (
 
 // PathConfResFail is struct PATHCONF3resfail.
 type PathConfResFail struct {
-	ObjAttributes PostOpAttr
+	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
 
 // The bounds of PathConfResFail.
@@ -1545,9 +1545,9 @@ const (
 
 // PathConfRes is union PATHCONF3res, with the arm that Status selects.
 type PathConfRes struct {
-	Status Status          // selects the arm
-	OK     PathConfResOK   // if Status is StatusOK
-	Fail   PathConfResFail // if Status is anything else
+	Status Status          `xdr:"status,switch"`   // selects the arm
+	OK     PathConfResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   PathConfResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of PathConfRes.
@@ -1558,9 +1558,9 @@ const (
 
 // CommitArgs is struct COMMIT3args.
 type CommitArgs struct {
-	File   Handle
-	Offset Offset
-	Count  Count
+	File   Handle `xdr:"file"`
+	Offset Offset `xdr:"offset"`
+	Count  Count  `xdr:"count"`
 }
 
 // The bounds of CommitArgs.
@@ -1572,8 +1572,8 @@ const (
 
 // CommitResOK is struct COMMIT3resok.
 type CommitResOK struct {
-	FileWcc WccData
-	Verf    WriteVerf
+	FileWcc WccData   `xdr:"file_wcc"`
+	Verf    WriteVerf `xdr:"verf"`
 }
 
 // The bounds of CommitResOK.
@@ -1584,7 +1584,7 @@ const (
 
 // CommitResFail is struct COMMIT3resfail.
 type CommitResFail struct {
-	FileWcc WccData
+	FileWcc WccData `xdr:"file_wcc"`
 }
 
 // The bounds of CommitResFail.
@@ -1595,9 +1595,9 @@ const (
 
 // CommitRes is union COMMIT3res, with the arm that Status selects.
 type CommitRes struct {
-	Status Status        // selects the arm
-	OK     CommitResOK   // if Status is StatusOK
-	Fail   CommitResFail // if Status is anything else
+	Status Status        `xdr:"status,switch"`   // selects the arm
+	OK     CommitResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
+	Fail   CommitResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
 // The bounds of CommitRes.

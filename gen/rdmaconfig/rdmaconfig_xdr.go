@@ -19,9 +19,9 @@ const (
 
 // Req is struct config_rdma_req.
 type Req struct {
-	MaxCallSendSize  uint32 // max size of inline RPC call
-	MaxReplySendSize uint32 // max size of inline RPC reply
-	MaxRDMARead      uint32 // max active RDMA Reads at client
+	MaxCallSendSize  uint32 `xdr:"maxcall_sendsize"`  // max size of inline RPC call
+	MaxReplySendSize uint32 `xdr:"maxreply_sendsize"` // max size of inline RPC reply
+	MaxRDMARead      uint32 `xdr:"maxrdmaread"`       // max active RDMA Reads at client
 }
 
 // ReqFixedSize is the size of every Req on the wire, in bytes.
@@ -29,9 +29,9 @@ const ReqFixedSize = 12
 
 // Reply is struct config_rdma_reply.
 type Reply struct {
-	MaxCallSendSize uint32 // max call size accepted by server
-	Align           uint32 // server's receive buffer alignment
-	MaxRDMARead     uint32 // max active RDMA Reads at server
+	MaxCallSendSize uint32 `xdr:"maxcall_sendsize"` // max call size accepted by server
+	Align           uint32 `xdr:"align"`            // server's receive buffer alignment
+	MaxRDMARead     uint32 `xdr:"maxrdmaread"`      // max active RDMA Reads at server
 }
 
 // ReplyFixedSize is the size of every Reply on the wire, in bytes.

@@ -14,9 +14,9 @@ import (
 
 // Segment is struct xdr_rdma_segment.
 type Segment struct {
-	Handle uint32 // Registered memory handle
-	Length uint32 // Length of the chunk in bytes
-	Offset uint64 // Chunk virtual address or offset
+	Handle uint32 `xdr:"handle"` // Registered memory handle
+	Length uint32 `xdr:"length"` // Length of the chunk in bytes
+	Offset uint64 `xdr:"offset"` // Chunk virtual address or offset
 }
 
 // SegmentFixedSize is the size of every Segment on the wire, in bytes.
@@ -24,8 +24,8 @@ const SegmentFixedSize = 16
 
 // ReadChunk is struct xdr_read_chunk.
 type ReadChunk struct {
-	Position uint32 // Position in XDR stream
-	Target   Segment
+	Position uint32  `xdr:"position"` // Position in XDR stream
+	Target   Segment `xdr:"target"`
 }
 
 // ReadChunkFixedSize is the size of every ReadChunk on the wire, in bytes.
@@ -33,7 +33,7 @@ const ReadChunkFixedSize = 20
 
 // WriteChunk is struct xdr_write_chunk.
 type WriteChunk struct {
-	Target []Segment
+	Target []Segment `xdr:"target"`
 }
 
 // The bounds of WriteChunk. Its size may be 2 GiB and more.
@@ -59,9 +59,9 @@ const ProcFixedSize = 4
 
 // Header is struct rpc_rdma_header.
 type Header struct {
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
+	Reads  []ReadChunk              `xdr:"rdma_reads,node=0:entry"`
+	Writes []WriteChunk             `xdr:"rdma_writes,node=0:entry"`
+	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
 // The bounds of Header. Its size may be 2 GiB and more.
@@ -72,9 +72,9 @@ const (
 
 // HeaderNomsg is struct rpc_rdma_header_nomsg.
 type HeaderNomsg struct {
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
+	Reads  []ReadChunk              `xdr:"rdma_reads,node=0:entry"`
+	Writes []WriteChunk             `xdr:"rdma_writes,node=0:entry"`
+	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
 // The bounds of HeaderNomsg. Its size may be 2 GiB and more.
@@ -85,11 +85,11 @@ const (
 
 // HeaderPadded is struct rpc_rdma_header_padded.
 type HeaderPadded struct {
-	Align  uint32 // Padding alignment
-	Thresh uint32 // Padding threshold
-	Reads  []ReadChunk
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
+	Align  uint32                   `xdr:"rdma_align"`  // Padding alignment
+	Thresh uint32                   `xdr:"rdma_thresh"` // Padding threshold
+	Reads  []ReadChunk              `xdr:"rdma_reads,node=0:entry"`
+	Writes []WriteChunk             `xdr:"rdma_writes,node=0:entry"`
+	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
 // The bounds of HeaderPadded. Its size may be 2 GiB and more.
@@ -112,8 +112,8 @@ const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpc_rdma_errvers.
 type VersionRange struct {
-	Low  uint32
-	High uint32
+	Low  uint32 `xdr:"rdma_vers_low"`
+	High uint32 `xdr:"rdma_vers_high"`
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -121,8 +121,8 @@ const VersionRangeFixedSize = 8
 
 // Error is union rpc_rdma_error, with the arm that Err selects.
 type Error struct {
-	Err    ErrCode      // selects the arm
-	Vrange VersionRange // if Err is ErrVers
+	Err    ErrCode      `xdr:"err,switch,case=2,default"` // selects the arm
+	Vrange VersionRange `xdr:"rdma_vrange,case=1"`        // if Err is ErrVers
 }
 
 // The bounds of Error.
@@ -133,11 +133,11 @@ const (
 
 // Body is union rdma_body, with the arm that Proc selects.
 type Body struct {
-	Proc  Proc         // selects the arm
-	Msg   Header       // if Proc is ProcMsg
-	Nomsg HeaderNomsg  // if Proc is ProcNomsg
-	Msgp  HeaderPadded // if Proc is ProcMsgp
-	Error Error        // if Proc is ProcError
+	Proc  Proc         `xdr:"proc,switch,case=3"` // selects the arm
+	Msg   Header       `xdr:"rdma_msg,case=0"`    // if Proc is ProcMsg
+	Nomsg HeaderNomsg  `xdr:"rdma_nomsg,case=1"`  // if Proc is ProcNomsg
+	Msgp  HeaderPadded `xdr:"rdma_msgp,case=2"`   // if Proc is ProcMsgp
+	Error Error        `xdr:"rdma_error,case=4"`  // if Proc is ProcError
 }
 
 // The bounds of Body. Its size may be 2 GiB and more.
@@ -148,10 +148,10 @@ const (
 
 // Message is struct rdma_msg.
 type Message struct {
-	XID    uint32 // Mirrors the RPC header xid
-	Vers   uint32 // Version of this protocol
-	Credit uint32 // Buffers requested/granted
-	Body   Body
+	XID    uint32 `xdr:"rdma_xid"`    // Mirrors the RPC header xid
+	Vers   uint32 `xdr:"rdma_vers"`   // Version of this protocol
+	Credit uint32 `xdr:"rdma_credit"` // Buffers requested/granted
+	Body   Body   `xdr:"rdma_body"`
 }
 
 // The bounds of Message. Its size may be 2 GiB and more.

@@ -69,7 +69,7 @@ const (
 //
 // Header Types to Convey RPC Messages.
 type Msg struct {
-	Chunks ChunkLists
+	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
 // The bounds of Msg. Its size may be 2 GiB and more.
@@ -80,7 +80,7 @@ const (
 
 // Nomsg is struct rpcrdma2_nomsg.
 type Nomsg struct {
-	Chunks ChunkLists
+	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
 // The bounds of Nomsg. Its size may be 2 GiB and more.
@@ -99,8 +99,8 @@ const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpcrdma2_err_vers.
 type VersionRange struct {
-	Low  uint32
-	High uint32
+	Low  uint32 `xdr:"rdma_vers_low"`
+	High uint32 `xdr:"rdma_vers_high"`
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -108,8 +108,8 @@ const VersionRangeFixedSize = 8
 
 // WriteShortage is struct rpcrdma2_err_write.
 type WriteShortage struct {
-	ChunkIndex   uint32
-	LengthNeeded uint32
+	ChunkIndex   uint32 `xdr:"rdma_chunk_index"`
+	LengthNeeded uint32 `xdr:"rdma_length_needed"`
 }
 
 // WriteShortageFixedSize is the size of every WriteShortage on the wire, in bytes.
@@ -117,13 +117,13 @@ const WriteShortageFixedSize = 8
 
 // Error is union rpcrdma2_error, with the arm that Err selects.
 type Error struct {
-	Err               ErrCode       // selects the arm
-	Versions          VersionRange  // if Err is ErrVers
-	MaxReadChunks     uint32        // if Err is ErrReadChunks
-	MaxWriteChunks    uint32        // if Err is ErrWriteChunks
-	MaxSegments       uint32        // if Err is ErrSegments
-	WriteResource     WriteShortage // if Err is ErrWriteResource
-	ReplyLengthNeeded uint32        // if Err is ErrReplyResource
+	Err               ErrCode       `xdr:"rdma_err,switch,default"`         // selects the arm
+	Versions          VersionRange  `xdr:"rdma_vrange,case=1"`              // if Err is ErrVers
+	MaxReadChunks     uint32        `xdr:"rdma_max_read_chunks,case=5"`     // if Err is ErrReadChunks
+	MaxWriteChunks    uint32        `xdr:"rdma_max_write_chunks,case=6"`    // if Err is ErrWriteChunks
+	MaxSegments       uint32        `xdr:"rdma_max_segments,case=7"`        // if Err is ErrSegments
+	WriteResource     WriteShortage `xdr:"rdma_writeres,case=8"`            // if Err is ErrWriteResource
+	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=9"` // if Err is ErrReplyResource
 }
 
 // The bounds of Error.
@@ -136,7 +136,7 @@ const (
 //
 // Header Type to Exchange Transport Properties.
 type ConnProp struct {
-	Props PropSet
+	Props PropSet `xdr:"rdma_props"`
 }
 
 // The bounds of ConnProp. Its size may be 2 GiB and more.
@@ -149,10 +149,10 @@ const (
 //
 //	Transport Header Prefixes
 type Common struct {
-	XID    uint32
-	Vers   uint32
-	Credit uint32
-	Htype  uint32
+	XID    uint32 `xdr:"rdma_xid"`
+	Vers   uint32 `xdr:"rdma_vers"`
+	Credit uint32 `xdr:"rdma_credit"`
+	Htype  uint32 `xdr:"rdma_htype"`
 }
 
 // CommonFixedSize is the size of every Common on the wire, in bytes.
@@ -160,8 +160,8 @@ const CommonFixedSize = 16
 
 // HeaderPrefix is struct rpcrdma2_hdr_prefix.
 type HeaderPrefix struct {
-	Start Common
-	Flags uint32
+	Start Common `xdr:"rdma_start"`
+	Flags uint32 `xdr:"rdma_flags"`
 }
 
 // HeaderPrefixFixedSize is the size of every HeaderPrefix on the wire, in bytes.
@@ -171,9 +171,9 @@ const HeaderPrefixFixedSize = 20
 //
 //	Chunks and Chunk Lists
 type Segment struct {
-	Handle uint32
-	Length uint32
-	Offset uint64
+	Handle uint32 `xdr:"rdma_handle"`
+	Length uint32 `xdr:"rdma_length"`
+	Offset uint64 `xdr:"rdma_offset"`
 }
 
 // SegmentFixedSize is the size of every Segment on the wire, in bytes.
@@ -181,8 +181,8 @@ const SegmentFixedSize = 16
 
 // ReadSegment is struct rpcrdma2_read_segment.
 type ReadSegment struct {
-	Position uint32
-	Target   Segment
+	Position uint32  `xdr:"rdma_position"`
+	Target   Segment `xdr:"rdma_target"`
 }
 
 // ReadSegmentFixedSize is the size of every ReadSegment on the wire, in bytes.
@@ -190,7 +190,7 @@ const ReadSegmentFixedSize = 20
 
 // WriteChunk is struct rpcrdma2_write_chunk.
 type WriteChunk struct {
-	Target []Segment
+	Target []Segment `xdr:"rdma_target"`
 }
 
 // The bounds of WriteChunk. Its size may be 2 GiB and more.
@@ -201,10 +201,10 @@ const (
 
 // ChunkLists is struct rpcrdma2_chunk_lists.
 type ChunkLists struct {
-	InvHandle uint32
-	Reads     []ReadSegment
-	Writes    []WriteChunk
-	Reply     xdr.Optional[WriteChunk]
+	InvHandle uint32                   `xdr:"rdma_inv_handle"`
+	Reads     []ReadSegment            `xdr:"rdma_reads,node=0:rdma_entry"`
+	Writes    []WriteChunk             `xdr:"rdma_writes,node=0:rdma_entry"`
+	Reply     xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
 // The bounds of ChunkLists. Its size may be 2 GiB and more.
@@ -225,8 +225,8 @@ const PropIDFixedSize = 4
 
 // PropVal is struct rpcrdma2_propval.
 type PropVal struct {
-	Which PropID
-	Data  []byte
+	Which PropID `xdr:"rdma_which"`
+	Data  []byte `xdr:"rdma_data"`
 }
 
 // The bounds of PropVal. Its size may be 2 GiB and more.

@@ -98,8 +98,8 @@ const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpcrdma2_err_vers.
 type VersionRange struct {
-	Low  uint32
-	High uint32
+	Low  uint32 `xdr:"rdma_vers_low"`
+	High uint32 `xdr:"rdma_vers_high"`
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -107,8 +107,8 @@ const VersionRangeFixedSize = 8
 
 // WriteShortage is struct rpcrdma2_err_write.
 type WriteShortage struct {
-	ChunkIndex   uint32
-	LengthNeeded uint32
+	ChunkIndex   uint32 `xdr:"rdma_chunk_index"`
+	LengthNeeded uint32 `xdr:"rdma_length_needed"`
 }
 
 // WriteShortageFixedSize is the size of every WriteShortage on the wire, in bytes.
@@ -116,13 +116,13 @@ const WriteShortageFixedSize = 8
 
 // Error is union rpcrdma2_hdr_error, with the arm that Err selects.
 type Error struct {
-	Err               ErrCode       // selects the arm
-	Versions          VersionRange  // if Err is ErrVers
-	MaxReadChunks     uint32        // if Err is ErrReadChunks
-	MaxWriteChunks    uint32        // if Err is ErrWriteChunks
-	MaxSegments       uint32        // if Err is ErrSegments
-	WriteResource     WriteShortage // if Err is ErrWriteResource
-	ReplyLengthNeeded uint32        // if Err is ErrReplyResource
+	Err               ErrCode       `xdr:"rdma_err,switch,default"`          // selects the arm
+	Versions          VersionRange  `xdr:"rdma_vrange,case=1"`               // if Err is ErrVers
+	MaxReadChunks     uint32        `xdr:"rdma_max_read_chunks,case=6"`      // if Err is ErrReadChunks
+	MaxWriteChunks    uint32        `xdr:"rdma_max_write_chunks,case=7"`     // if Err is ErrWriteChunks
+	MaxSegments       uint32        `xdr:"rdma_max_segments,case=8"`         // if Err is ErrSegments
+	WriteResource     WriteShortage `xdr:"rdma_writeres,case=9"`             // if Err is ErrWriteResource
+	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=10"` // if Err is ErrReplyResource
 }
 
 // The bounds of Error.
@@ -135,7 +135,7 @@ const (
 //
 // Header Type to Exchange Transport Properties.
 type ConnProp struct {
-	Props PropSet
+	Props PropSet `xdr:"rdma_props"`
 }
 
 // The bounds of ConnProp. Its size may be 2 GiB and more.
@@ -148,11 +148,11 @@ const (
 //
 // Header Types to Convey RPC Messages.
 type CallExternal struct {
-	InvHandle         uint32
-	Call              []ReadSegment
-	Reads             []ReadSegment
-	ProvisionalWrites []WriteChunk
-	ProvisionalReply  xdr.Optional[WriteChunk]
+	InvHandle         uint32                   `xdr:"rdma_inv_handle"`
+	Call              []ReadSegment            `xdr:"rdma_call,node=0:rdma_entry"`
+	Reads             []ReadSegment            `xdr:"rdma_reads,node=0:rdma_entry"`
+	ProvisionalWrites []WriteChunk             `xdr:"rdma_provisional_writes,node=0:rdma_entry"`
+	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
 // The bounds of CallExternal. Its size may be 2 GiB and more.
@@ -163,7 +163,7 @@ const (
 
 // CallMiddle is struct rpcrdma2_hdr_call_middle.
 type CallMiddle struct {
-	Remaining uint32
+	Remaining uint32 `xdr:"rdma_remaining"`
 }
 
 // CallMiddleFixedSize is the size of every CallMiddle on the wire, in bytes.
@@ -171,10 +171,10 @@ const CallMiddleFixedSize = 4
 
 // CallInline is struct rpcrdma2_hdr_call_inline.
 type CallInline struct {
-	InvHandle         uint32
-	Reads             []ReadSegment
-	ProvisionalWrites []WriteChunk
-	ProvisionalReply  xdr.Optional[WriteChunk]
+	InvHandle         uint32                   `xdr:"rdma_inv_handle"`
+	Reads             []ReadSegment            `xdr:"rdma_reads,node=0:rdma_entry"`
+	ProvisionalWrites []WriteChunk             `xdr:"rdma_provisional_writes,node=0:rdma_entry"`
+	ProvisionalReply  xdr.Optional[WriteChunk] `xdr:"rdma_provisional_reply"`
 }
 
 // The bounds of CallInline. Its size may be 2 GiB and more.
@@ -185,8 +185,8 @@ const (
 
 // ReplyExternal is struct rpcrdma2_hdr_reply_external.
 type ReplyExternal struct {
-	Writes []WriteChunk
-	Reply  xdr.Optional[WriteChunk]
+	Writes []WriteChunk             `xdr:"rdma_writes,node=0:rdma_entry"`
+	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
 // The bounds of ReplyExternal. Its size may be 2 GiB and more.
@@ -197,7 +197,7 @@ const (
 
 // ReplyMiddle is struct rpcrdma2_hdr_reply_middle.
 type ReplyMiddle struct {
-	Remaining uint32
+	Remaining uint32 `xdr:"rdma_remaining"`
 }
 
 // ReplyMiddleFixedSize is the size of every ReplyMiddle on the wire, in bytes.
@@ -205,7 +205,7 @@ const ReplyMiddleFixedSize = 4
 
 // ReplyInline is struct rpcrdma2_hdr_reply_inline.
 type ReplyInline struct {
-	Writes []WriteChunk
+	Writes []WriteChunk `xdr:"rdma_writes,node=0:rdma_entry"`
 }
 
 // The bounds of ReplyInline. Its size may be 2 GiB and more.
@@ -216,10 +216,10 @@ const (
 
 // Common is struct rpcrdma_common.
 type Common struct {
-	XID    uint32
-	Vers   uint32
-	Credit uint32
-	Htype  uint32
+	XID    uint32 `xdr:"rdma_xid"`
+	Vers   uint32 `xdr:"rdma_vers"`
+	Credit uint32 `xdr:"rdma_credit"`
+	Htype  uint32 `xdr:"rdma_htype"`
 }
 
 // CommonFixedSize is the size of every Common on the wire, in bytes.
@@ -227,7 +227,7 @@ const CommonFixedSize = 16
 
 // HeaderPrefix is struct rpcrdma2_hdr_prefix.
 type HeaderPrefix struct {
-	Start Common
+	Start Common `xdr:"rdma_start"`
 }
 
 // HeaderPrefixFixedSize is the size of every HeaderPrefix on the wire, in bytes.
@@ -235,9 +235,9 @@ const HeaderPrefixFixedSize = 16
 
 // Segment is struct rpcrdma2_segment.
 type Segment struct {
-	Handle uint32
-	Length uint32
-	Offset uint64
+	Handle uint32 `xdr:"rdma_handle"`
+	Length uint32 `xdr:"rdma_length"`
+	Offset uint64 `xdr:"rdma_offset"`
 }
 
 // SegmentFixedSize is the size of every Segment on the wire, in bytes.
@@ -245,8 +245,8 @@ const SegmentFixedSize = 16
 
 // ReadSegment is struct rpcrdma2_read_segment.
 type ReadSegment struct {
-	Position uint32
-	Target   Segment
+	Position uint32  `xdr:"rdma_position"`
+	Target   Segment `xdr:"rdma_target"`
 }
 
 // ReadSegmentFixedSize is the size of every ReadSegment on the wire, in bytes.
@@ -254,7 +254,7 @@ const ReadSegmentFixedSize = 20
 
 // WriteChunk is struct rpcrdma2_write_chunk.
 type WriteChunk struct {
-	Target []Segment
+	Target []Segment `xdr:"rdma_target"`
 }
 
 // The bounds of WriteChunk. Its size may be 2 GiB and more.
@@ -273,8 +273,8 @@ const PropIDFixedSize = 4
 
 // PropVal is struct rpcrdma2_propval.
 type PropVal struct {
-	Which PropID
-	Data  []byte
+	Which PropID `xdr:"rdma_which"`
+	Data  []byte `xdr:"rdma_data"`
 }
 
 // The bounds of PropVal. Its size may be 2 GiB and more.

@@ -72,8 +72,8 @@ const IDFixedSize = 4
 
 // Value is struct xcharval.
 type Value struct {
-	Which ID
-	Data  []byte
+	Which ID     `xdr:"xchv_which"`
+	Data  []byte `xdr:"xchv_data"`
 }
 
 // The bounds of Value. Its size may be 2 GiB and more.
@@ -137,8 +137,8 @@ type BackwardSupportLevel = BackwardSupport
 //
 // Optional operation message structures
 type Init struct {
-	Start    Spec
-	NoChange Subset
+	Start    Spec   `xdr:"optixc_start"`
+	NoChange Subset `xdr:"optixc_nochg"`
 }
 
 // The bounds of Init. Its size may be 2 GiB and more.
@@ -149,7 +149,7 @@ const (
 
 // Req is struct optinfo_reqxch.
 type Req struct {
-	Want Spec
+	Want Spec `xdr:"optrqxc_want"`
 }
 
 // The bounds of Req. Its size may be 2 GiB and more.
@@ -160,9 +160,9 @@ const (
 
 // Resp is struct optinfo_respxch.
 type Resp struct {
-	Done     Subset
-	Rejected Subset
-	Pending  Subset
+	Done     Subset `xdr:"optrsxc_done"`
+	Rejected Subset `xdr:"optrsxc_rej"`
+	Pending  Subset `xdr:"optrsxc_pend"`
 }
 
 // The bounds of Resp. Its size may be 2 GiB and more.
@@ -173,8 +173,8 @@ const (
 
 // Upd is struct optinfo_updxch.
 type Upd struct {
-	Now       Value
-	PendClear bool
+	Now       Value `xdr:"optuxc_now"`
+	PendClear bool  `xdr:"optuxc_pendclr"`
 }
 
 // The bounds of Upd. Its size may be 2 GiB and more.

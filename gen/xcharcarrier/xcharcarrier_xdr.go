@@ -35,9 +35,9 @@ const DirectionFixedSize = 4
 //
 // The operation with its body follows the prefix of version 2. No RPC message follows the body.
 type Optional struct {
-	Direction Direction
-	Op        uint32
-	Info      []byte
+	Direction Direction `xdr:"xcc_dir"`
+	Op        uint32    `xdr:"xcc_opttype"`
+	Info      []byte    `xdr:"xcc_optinfo"`
 }
 
 // The bounds of Optional. Its size may be 2 GiB and more.

@@ -71,6 +71,7 @@ func Table() []Row {
 		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
+		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		{Package: "runtime/oncrpc/...", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.

@@ -36,8 +36,8 @@ const FlavorFixedSize = 4
 
 // OpaqueAuth is struct rpc_opaque_auth.
 type OpaqueAuth struct {
-	Flavor Flavor
-	Body   []byte
+	Flavor Flavor `xdr:"flavor"`
+	Body   []byte `xdr:"body"`
 }
 
 // The bounds of OpaqueAuth.
@@ -121,8 +121,8 @@ const AuthStatFixedSize = 4
 
 // VersionRange is struct rpc_version_range.
 type VersionRange struct {
-	Low  uint32
-	High uint32
+	Low  uint32 `xdr:"low"`
+	High uint32 `xdr:"high"`
 }
 
 // VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
@@ -130,12 +130,12 @@ const VersionRangeFixedSize = 8
 
 // CallBody is struct rpc_call_body.
 type CallBody struct {
-	RPCVers uint32 // 2
-	Prog    uint32
-	Vers    uint32
-	Proc    uint32
-	Cred    OpaqueAuth
-	Verf    OpaqueAuth
+	RPCVers uint32     `xdr:"rpcvers"` // 2
+	Prog    uint32     `xdr:"prog"`
+	Vers    uint32     `xdr:"vers"`
+	Proc    uint32     `xdr:"proc"`
+	Cred    OpaqueAuth `xdr:"cred"`
+	Verf    OpaqueAuth `xdr:"verf"`
 }
 
 // The bounds of CallBody.
@@ -147,8 +147,8 @@ const (
 
 // ReplyData is union rpc_reply_data, with the arm that Stat selects.
 type ReplyData struct {
-	Stat         AcceptStat   // selects the arm
-	MismatchInfo VersionRange // if Stat is ProgMismatch
+	Stat         AcceptStat   `xdr:"stat,switch,case=0,default"` // selects the arm
+	MismatchInfo VersionRange `xdr:"mismatch_info,case=2"`       // if Stat is ProgMismatch
 }
 
 // The bounds of ReplyData.
@@ -159,8 +159,8 @@ const (
 
 // AcceptedReply is struct rpc_accepted_reply.
 type AcceptedReply struct {
-	Verf OpaqueAuth
-	Data ReplyData
+	Verf OpaqueAuth `xdr:"verf"`
+	Data ReplyData  `xdr:"reply_data"`
 }
 
 // The bounds of AcceptedReply.
@@ -172,9 +172,9 @@ const (
 
 // RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
 type RejectedReply struct {
-	Stat         RejectStat   // selects the arm
-	MismatchInfo VersionRange // if Stat is RPCMismatch
-	AuthStat     AuthStat     // if Stat is AuthError
+	Stat         RejectStat   `xdr:"stat,switch"`          // selects the arm
+	MismatchInfo VersionRange `xdr:"mismatch_info,case=0"` // if Stat is RPCMismatch
+	AuthStat     AuthStat     `xdr:"auth_stat,case=1"`     // if Stat is AuthError
 }
 
 // The bounds of RejectedReply.
@@ -185,9 +185,9 @@ const (
 
 // ReplyBody is union rpc_reply_body, with the arm that Stat selects.
 type ReplyBody struct {
-	Stat     ReplyStat     // selects the arm
-	Accepted AcceptedReply // if Stat is Accepted
-	Rejected RejectedReply // if Stat is Denied
+	Stat     ReplyStat     `xdr:"stat,switch"`   // selects the arm
+	Accepted AcceptedReply `xdr:"areply,case=0"` // if Stat is Accepted
+	Rejected RejectedReply `xdr:"rreply,case=1"` // if Stat is Denied
 }
 
 // The bounds of ReplyBody.
@@ -199,9 +199,9 @@ const (
 
 // Body is union rpc_msg_body, with the arm that Type selects.
 type Body struct {
-	Type  MsgType   // selects the arm
-	Call  CallBody  // if Type is MsgCall
-	Reply ReplyBody // if Type is MsgReply
+	Type  MsgType   `xdr:"mtype,switch"` // selects the arm
+	Call  CallBody  `xdr:"cbody,case=0"` // if Type is MsgCall
+	Reply ReplyBody `xdr:"rbody,case=1"` // if Type is MsgReply
 }
 
 // The bounds of Body.
@@ -213,8 +213,8 @@ const (
 
 // Header is struct rpc_msg.
 type Header struct {
-	XID  uint32
-	Body Body
+	XID  uint32 `xdr:"xid"`
+	Body Body   `xdr:"body"`
 }
 
 // The bounds of Header.
@@ -228,11 +228,11 @@ const (
 //
 // AUTH_SYS credential (appendix A).
 type AuthSysParms struct {
-	Stamp       uint32
-	MachineName xdr.String
-	UID         uint32
-	GID         uint32
-	Gids        []uint32
+	Stamp       uint32     `xdr:"stamp"`
+	MachineName xdr.String `xdr:"machinename,string"`
+	UID         uint32     `xdr:"uid"`
+	GID         uint32     `xdr:"gid"`
+	Gids        []uint32   `xdr:"gids"`
 }
 
 // The bounds of AuthSysParms.

@@ -11,7 +11,7 @@ func (s String) String() string { return string(s) }
 // false after decoding, Value is zero, except that its slices keep their capacity.
 type Optional[T any] struct {
 	Value   T
-	Present bool `xdr:"presence"` // by the tag, reflection recognizes typedefs of Optional
+	Present bool `xdr:",presence"` // by the tag, reflection recognizes typedefs of Optional
 }
 
 // Some returns an Optional that holds v.

@@ -63,8 +63,8 @@ const TypeFixedSize = 4
 
 // Device is struct dp_device.
 type Device struct {
-	MajorNo uint32
-	MinorNo uint32
+	MajorNo uint32 `xdr:"major_no"`
+	MinorNo uint32 `xdr:"minor_no"`
 }
 
 // DeviceFixedSize is the size of every Device on the wire, in bytes.
@@ -72,8 +72,8 @@ const DeviceFixedSize = 8
 
 // Time is struct dp_time.
 type Time struct {
-	Seconds     uint32
-	Nanoseconds uint32
+	Seconds     uint32 `xdr:"seconds"`
+	Nanoseconds uint32 `xdr:"nanoseconds"`
 }
 
 // TimeFixedSize is the size of every Time on the wire, in bytes.
@@ -81,19 +81,19 @@ const TimeFixedSize = 8
 
 // Attr is struct dp_attr.
 type Attr struct {
-	Type     Type
-	Mode     uint32
-	Links    uint32
-	Owner    uint32
-	Group    uint32
-	Size     uint64
-	Used     uint64
-	Device   Device
-	Volume   uint64
-	ID       uint64
-	Accessed Time
-	Modified Time
-	Changed  Time
+	Type     Type   `xdr:"type"`
+	Mode     uint32 `xdr:"mode"`
+	Links    uint32 `xdr:"links"`
+	Owner    uint32 `xdr:"owner"`
+	Group    uint32 `xdr:"group"`
+	Size     uint64 `xdr:"size"`
+	Used     uint64 `xdr:"used"`
+	Device   Device `xdr:"device"`
+	Volume   uint64 `xdr:"volume"`
+	ID       uint64 `xdr:"id"`
+	Accessed Time   `xdr:"accessed"`
+	Modified Time   `xdr:"modified"`
+	Changed  Time   `xdr:"changed"`
 }
 
 // AttrFixedSize is the size of every Attr on the wire, in bytes.
@@ -101,8 +101,8 @@ const AttrFixedSize = 84
 
 // OptAttr is union dp_opt_attr, with the arm that Present selects.
 type OptAttr struct {
-	Present bool // selects the arm
-	Attr    Attr // if Present is true
+	Present bool `xdr:"present,switch,case=0"` // selects the arm
+	Attr    Attr `xdr:"attr,case=1"`           // if Present is true
 }
 
 // The bounds of OptAttr.
@@ -123,8 +123,8 @@ const (
 
 // OptHandle is union dp_opt_handle, with the arm that Present selects.
 type OptHandle struct {
-	Present bool   // selects the arm
-	Handle  Handle // if Present is true
+	Present bool   `xdr:"present,switch,case=0"` // selects the arm
+	Handle  Handle `xdr:"handle,case=1"`         // if Present is true
 }
 
 // The bounds of OptHandle.
@@ -136,11 +136,11 @@ const (
 
 // Entry is one element of the linked list of struct dp_entry, without the pointer to the next.
 type Entry struct {
-	ID     uint64
-	Name   xdr.String
-	Cookie uint64
-	Attr   OptAttr
-	Handle OptHandle
+	ID     uint64     `xdr:"id"`
+	Name   xdr.String `xdr:"name,string"`
+	Cookie uint64     `xdr:"cookie"`
+	Attr   OptAttr    `xdr:"attr"`
+	Handle OptHandle  `xdr:"handle"`
 }
 
 // The bounds of Entry.
@@ -152,10 +152,10 @@ const (
 
 // Listing is struct dp_listing.
 type Listing struct {
-	DirAttr  OptAttr
-	Verifier [8]byte
-	Entries  []Entry
-	EOF      bool
+	DirAttr  OptAttr `xdr:"dir_attr"`
+	Verifier [8]byte `xdr:"verifier"`
+	Entries  []Entry `xdr:"entries"`
+	EOF      bool    `xdr:"eof"`
 }
 
 // The bounds of Listing. Its size may be 2 GiB and more.
@@ -166,9 +166,9 @@ const (
 
 // Reply is union dp_reply, with the arm that Status selects.
 type Reply struct {
-	Status  Status  // selects the arm
-	Listing Listing // if Status is StatusOK
-	DirAttr OptAttr // if Status is anything else
+	Status  Status  `xdr:"status,switch"`    // selects the arm
+	Listing Listing `xdr:"listing,case=0"`   // if Status is StatusOK
+	DirAttr OptAttr `xdr:"dir_attr,default"` // if Status is anything else
 }
 
 // The bounds of Reply. Its size may be 2 GiB and more.

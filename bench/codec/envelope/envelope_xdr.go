@@ -74,8 +74,8 @@ const KeyKindFixedSize = 4
 
 // TaggedKey is struct ev_tagged_key.
 type TaggedKey struct {
-	Tag uint64
-	Key Hash
+	Tag uint64 `xdr:"tag"`
+	Key Hash   `xdr:"key"`
 }
 
 // TaggedKeyFixedSize is the size of every TaggedKey on the wire, in bytes.
@@ -83,10 +83,10 @@ const TaggedKeyFixedSize = 40
 
 // Account is union ev_account, with the arm that Kind selects.
 type Account struct {
-	Kind   KeyKind   // selects the arm
-	Key    Hash      // if Kind is KeyKindPlain
-	Digest Hash      // if Kind is KeyKindHashed
-	Tagged TaggedKey // if Kind is KeyKindTagged
+	Kind   KeyKind   `xdr:"kind,switch"`     // selects the arm
+	Key    Hash      `xdr:"key,case=0"`      // if Kind is KeyKindPlain
+	Digest Hash      `xdr:"digest,case=1"`   // if Kind is KeyKindHashed
+	Tagged TaggedKey `xdr:"tagged,case=256"` // if Kind is KeyKindTagged
 }
 
 // The bounds of Account.
@@ -110,8 +110,8 @@ const AssetKindFixedSize = 4
 
 // ShortAsset is struct ev_short_asset.
 type ShortAsset struct {
-	Code   [4]byte
-	Issuer Account
+	Code   [4]byte `xdr:"code"`
+	Issuer Account `xdr:"issuer"`
 }
 
 // The bounds of ShortAsset.
@@ -122,8 +122,8 @@ const (
 
 // LongAsset is struct ev_long_asset.
 type LongAsset struct {
-	Code   [12]byte
-	Issuer Account
+	Code   [12]byte `xdr:"code"`
+	Issuer Account  `xdr:"issuer"`
 }
 
 // The bounds of LongAsset.
@@ -134,9 +134,9 @@ const (
 
 // Asset is union ev_asset, with the arm that Kind selects.
 type Asset struct {
-	Kind  AssetKind  // selects the arm
-	Small ShortAsset // if Kind is AssetKindShort
-	Large *LongAsset // if Kind is AssetKindLong
+	Kind  AssetKind  `xdr:"kind,switch,case=0"`   // selects the arm
+	Small ShortAsset `xdr:"small,case=1"`         // if Kind is AssetKindShort
+	Large *LongAsset `xdr:"large,case=2,pointer"` // if Kind is AssetKindLong
 }
 
 // The bounds of Asset.
@@ -148,8 +148,8 @@ const (
 
 // Price is struct ev_price.
 type Price struct {
-	Numerator   int32
-	Denominator int32
+	Numerator   int32 `xdr:"numerator"`
+	Denominator int32 `xdr:"denominator"`
 }
 
 // PriceFixedSize is the size of every Price on the wire, in bytes.
@@ -157,9 +157,9 @@ const PriceFixedSize = 8
 
 // Payment is struct ev_payment.
 type Payment struct {
-	Destination Account
-	Asset       Asset
-	Amount      Amount
+	Destination Account `xdr:"destination"`
+	Asset       Asset   `xdr:"asset"`
+	Amount      Amount  `xdr:"amount"`
 }
 
 // The bounds of Payment.
@@ -171,12 +171,12 @@ const (
 
 // PathPayment is struct ev_path_payment.
 type PathPayment struct {
-	Send        Asset
-	Most        Amount
-	Destination Account
-	Receive     Asset
-	Amount      Amount
-	Path        []Asset
+	Send        Asset   `xdr:"send"`
+	Most        Amount  `xdr:"most"`
+	Destination Account `xdr:"destination"`
+	Receive     Asset   `xdr:"receive"`
+	Amount      Amount  `xdr:"amount"`
+	Path        []Asset `xdr:"path"`
 }
 
 // The bounds of PathPayment.
@@ -188,11 +188,11 @@ const (
 
 // Offer is struct ev_offer.
 type Offer struct {
-	Selling Asset
-	Buying  Asset
-	Amount  Amount
-	Price   Price
-	ID      int64
+	Selling Asset  `xdr:"selling"`
+	Buying  Asset  `xdr:"buying"`
+	Amount  Amount `xdr:"amount"`
+	Price   Price  `xdr:"price"`
+	ID      int64  `xdr:"id"`
 }
 
 // The bounds of Offer.
@@ -204,8 +204,8 @@ const (
 
 // Signer is struct ev_signer.
 type Signer struct {
-	Key    Account
-	Weight uint32
+	Key    Account `xdr:"key"`
+	Weight uint32  `xdr:"weight"`
 }
 
 // The bounds of Signer.
@@ -216,11 +216,11 @@ const (
 
 // Options is struct ev_options.
 type Options struct {
-	Inflation  xdr.Optional[Account]
-	ClearFlags xdr.Optional[uint32]
-	SetFlags   xdr.Optional[uint32]
-	Home       xdr.Optional[Text]
-	Signer     xdr.Optional[Signer]
+	Inflation  xdr.Optional[Account] `xdr:"inflation"`
+	ClearFlags xdr.Optional[uint32]  `xdr:"clear_flags"`
+	SetFlags   xdr.Optional[uint32]  `xdr:"set_flags"`
+	Home       xdr.Optional[Text]    `xdr:"home,string"`
+	Signer     xdr.Optional[Signer]  `xdr:"signer"`
 }
 
 // The bounds of Options.
@@ -232,8 +232,8 @@ const (
 
 // Data is struct ev_data.
 type Data struct {
-	Name  xdr.String
-	Value xdr.Optional[Signature]
+	Name  xdr.String              `xdr:"name,string"`
+	Value xdr.Optional[Signature] `xdr:"value"`
 }
 
 // The bounds of Data.
@@ -263,8 +263,8 @@ const OperationKindFixedSize = 4
 
 // Create is struct ev_create.
 type Create struct {
-	Destination Account
-	Balance     Amount
+	Destination Account `xdr:"destination"`
+	Balance     Amount  `xdr:"balance"`
 }
 
 // The bounds of Create.
@@ -275,15 +275,15 @@ const (
 
 // Body is union ev_body, with the arm that Kind selects.
 type Body struct {
-	Kind        OperationKind // selects the arm
-	Create      Create        // if Kind is OperationKindCreate
-	Payment     *Payment      // if Kind is OperationKindPayment
-	PathPayment *PathPayment  // if Kind is OperationKindPathPayment
-	Offer       *Offer        // if Kind is OperationKindOffer
-	Options     *Options      // if Kind is OperationKindOptions
-	MergeInto   *Account      // if Kind is OperationKindMerge
-	Data        *Data         // if Kind is OperationKindData
-	Sequence    int64         // if Kind is OperationKindBump
+	Kind        OperationKind `xdr:"kind,switch"`                 // selects the arm
+	Create      Create        `xdr:"create,case=0"`               // if Kind is OperationKindCreate
+	Payment     *Payment      `xdr:"payment,case=1,pointer"`      // if Kind is OperationKindPayment
+	PathPayment *PathPayment  `xdr:"path_payment,case=2,pointer"` // if Kind is OperationKindPathPayment
+	Offer       *Offer        `xdr:"offer,case=3,pointer"`        // if Kind is OperationKindOffer
+	Options     *Options      `xdr:"options,case=5,pointer"`      // if Kind is OperationKindOptions
+	MergeInto   *Account      `xdr:"merge_into,case=8,pointer"`   // if Kind is OperationKindMerge
+	Data        *Data         `xdr:"data,case=10,pointer"`        // if Kind is OperationKindData
+	Sequence    int64         `xdr:"sequence,case=11"`            // if Kind is OperationKindBump
 }
 
 // The bounds of Body.
@@ -295,8 +295,8 @@ const (
 
 // Operation is struct ev_operation.
 type Operation struct {
-	Source xdr.Optional[Account]
-	Body   Body
+	Source xdr.Optional[Account] `xdr:"source"`
+	Body   Body                  `xdr:"body"`
 }
 
 // The bounds of Operation.
@@ -322,10 +322,10 @@ const MemoKindFixedSize = 4
 
 // Memo is union ev_memo, with the arm that Kind selects.
 type Memo struct {
-	Kind MemoKind // selects the arm
-	Text Text     // if Kind is MemoKindText
-	ID   uint64   // if Kind is MemoKindID
-	Hash Hash     // if Kind is MemoKindHash
+	Kind MemoKind `xdr:"kind,switch,case=0"` // selects the arm
+	Text Text     `xdr:"text,case=1,string"` // if Kind is MemoKindText
+	ID   uint64   `xdr:"id,case=2"`          // if Kind is MemoKindID
+	Hash Hash     `xdr:"hash,case=3"`        // if Kind is MemoKindHash
 }
 
 // The bounds of Memo.
@@ -337,9 +337,9 @@ const (
 
 // Bounds is struct ev_bounds.
 type Bounds struct {
-	Earliest uint64
-	Latest   uint64
-	Ledger   xdr.Optional[int64]
+	Earliest uint64              `xdr:"earliest"`
+	Latest   uint64              `xdr:"latest"`
+	Ledger   xdr.Optional[int64] `xdr:"ledger"`
 }
 
 // The bounds of Bounds.
@@ -350,12 +350,12 @@ const (
 
 // Transaction is struct ev_transaction.
 type Transaction struct {
-	Source     Account
-	Fee        uint32
-	Sequence   int64
-	Bounds     xdr.Optional[Bounds]
-	Memo       Memo
-	Operations []Operation
+	Source     Account              `xdr:"source"`
+	Fee        uint32               `xdr:"fee"`
+	Sequence   int64                `xdr:"sequence"`
+	Bounds     xdr.Optional[Bounds] `xdr:"bounds"`
+	Memo       Memo                 `xdr:"memo"`
+	Operations []Operation          `xdr:"operations"`
 }
 
 // The bounds of Transaction.
@@ -367,8 +367,8 @@ const (
 
 // Decorated is struct ev_decorated.
 type Decorated struct {
-	Hint      [4]byte
-	Signature Signature
+	Hint      [4]byte   `xdr:"hint"`
+	Signature Signature `xdr:"signature"`
 }
 
 // The bounds of Decorated.
@@ -380,8 +380,8 @@ const (
 
 // Signed is struct ev_signed.
 type Signed struct {
-	Transaction Transaction
-	Signatures  []Decorated
+	Transaction Transaction `xdr:"transaction"`
+	Signatures  []Decorated `xdr:"signatures"`
 }
 
 // The bounds of Signed.
@@ -393,10 +393,10 @@ const (
 
 // Bumped is struct ev_bumped.
 type Bumped struct {
-	Payer      Account
-	Fee        int64
-	Inner      Signed
-	Signatures []Decorated
+	Payer      Account     `xdr:"payer"`
+	Fee        int64       `xdr:"fee"`
+	Inner      Signed      `xdr:"inner"`
+	Signatures []Decorated `xdr:"signatures"`
 }
 
 // The bounds of Bumped.
@@ -420,9 +420,9 @@ const KindFixedSize = 4
 
 // Envelope is union ev_envelope, with the arm that Kind selects.
 type Envelope struct {
-	Kind   Kind   // selects the arm
-	Plain  Signed // if Kind is KindPlain
-	Bumped Bumped // if Kind is KindFeeBump
+	Kind   Kind   `xdr:"kind,switch"`   // selects the arm
+	Plain  Signed `xdr:"plain,case=2"`  // if Kind is KindPlain
+	Bumped Bumped `xdr:"bumped,case=5"` // if Kind is KindFeeBump
 }
 
 // The bounds of Envelope.

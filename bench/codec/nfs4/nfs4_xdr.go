@@ -467,8 +467,8 @@ const Verifier4FixedSize = 8
 //
 // Timeval
 type Nfstime4 struct {
-	Seconds  int64
-	Nseconds uint32
+	Seconds  int64  `xdr:"seconds"`
+	Nseconds uint32 `xdr:"nseconds"`
 }
 
 // Nfstime4FixedSize is the size of every Nfstime4 on the wire, in bytes.
@@ -488,8 +488,8 @@ const TimeHow4FixedSize = 4
 
 // Settime4 is union settime4, with the arm that SetIt selects.
 type Settime4 struct {
-	SetIt TimeHow4 // selects the arm
-	Time  Nfstime4 // if SetIt is TimeHow4ClientTime
+	SetIt TimeHow4 `xdr:"set_it,switch,default"` // selects the arm
+	Time  Nfstime4 `xdr:"time,case=1"`           // if SetIt is TimeHow4ClientTime
 }
 
 // The bounds of Settime4.
@@ -502,8 +502,8 @@ const (
 //
 // FSID structure for major/minor
 type Fsid4 struct {
-	Major uint64
-	Minor uint64
+	Major uint64 `xdr:"major"`
+	Minor uint64 `xdr:"minor"`
 }
 
 // Fsid4FixedSize is the size of every Fsid4 on the wire, in bytes.
@@ -513,8 +513,8 @@ const Fsid4FixedSize = 16
 //
 // File system locations attribute for relocation/migration
 type FSLocation4 struct {
-	Server   []UTF8StrCis
-	Rootpath Pathname4
+	Server   []UTF8StrCis `xdr:"server"`
+	Rootpath Pathname4    `xdr:"rootpath"`
 }
 
 // The bounds of FSLocation4. Its size may be 2 GiB and more.
@@ -525,8 +525,8 @@ const (
 
 // FSLocations4 is struct fs_locations4.
 type FSLocations4 struct {
-	FSRoot    Pathname4
-	Locations []FSLocation4
+	FSRoot    Pathname4     `xdr:"fs_root"`
+	Locations []FSLocation4 `xdr:"locations"`
 }
 
 // The bounds of FSLocations4. Its size may be 2 GiB and more.
@@ -561,10 +561,10 @@ const Acemask4FixedSize = 4
 //
 // Access Control Entry definition
 type Nfsace4 struct {
-	Type       Acetype4
-	Flag       Aceflag4
-	AccessMask Acemask4
-	Who        UTF8StrMixed
+	Type       Acetype4     `xdr:"type"`
+	Flag       Aceflag4     `xdr:"flag"`
+	AccessMask Acemask4     `xdr:"access_mask"`
+	Who        UTF8StrMixed `xdr:"who"`
 }
 
 // The bounds of Nfsace4. Its size may be 2 GiB and more.
@@ -578,8 +578,8 @@ const (
 // Special data/attribute associated with
 // file types NF4BLK and NF4CHR.
 type Specdata4 struct {
-	Specdata1 uint32 // major device number
-	Specdata2 uint32 // minor device number
+	Specdata1 uint32 `xdr:"specdata1"` // major device number
+	Specdata2 uint32 `xdr:"specdata2"` // minor device number
 }
 
 // Specdata4FixedSize is the size of every Specdata4 on the wire, in bytes.
@@ -865,8 +865,8 @@ type Fattr4TimeModifySet = Settime4
 //
 // File attribute container
 type Fattr4 struct {
-	Attrmask Bitmap4
-	AttrVals Attrlist4
+	Attrmask Bitmap4   `xdr:"attrmask"`
+	AttrVals Attrlist4 `xdr:"attr_vals"`
 }
 
 // The bounds of Fattr4. Its size may be 2 GiB and more.
@@ -879,9 +879,9 @@ const (
 //
 // Change info for the client
 type ChangeInfo4 struct {
-	Atomic bool
-	Before Changeid4
-	After  Changeid4
+	Atomic bool      `xdr:"atomic"`
+	Before Changeid4 `xdr:"before"`
+	After  Changeid4 `xdr:"after"`
 }
 
 // ChangeInfo4FixedSize is the size of every ChangeInfo4 on the wire, in bytes.
@@ -890,8 +890,8 @@ const ChangeInfo4FixedSize = 20
 // Clientaddr4 is struct clientaddr4.
 type Clientaddr4 struct {
 	// see struct rpcb in RFC 1833
-	Netid xdr.String // network id
-	Addr  xdr.String // universal address
+	Netid xdr.String `xdr:"r_netid,string"` // network id
+	Addr  xdr.String `xdr:"r_addr,string"`  // universal address
 }
 
 // The bounds of Clientaddr4. Its size may be 2 GiB and more.
@@ -904,8 +904,8 @@ const (
 //
 // Callback program info as provided by the client
 type CbClient4 struct {
-	Program  uint32
-	Location Clientaddr4
+	Program  uint32      `xdr:"cb_program"`
+	Location Clientaddr4 `xdr:"cb_location"`
 }
 
 // The bounds of CbClient4. Its size may be 2 GiB and more.
@@ -918,8 +918,8 @@ const (
 //
 // Stateid
 type Stateid4 struct {
-	Seqid uint32
-	Other [12]byte
+	Seqid uint32   `xdr:"seqid"`
+	Other [12]byte `xdr:"other"`
 }
 
 // Stateid4FixedSize is the size of every Stateid4 on the wire, in bytes.
@@ -929,8 +929,8 @@ const Stateid4FixedSize = 16
 //
 // Client ID
 type NFSClientID4 struct {
-	Verifier Verifier4
-	ID       []byte
+	Verifier Verifier4 `xdr:"verifier"`
+	ID       []byte    `xdr:"id"`
 }
 
 // The bounds of NFSClientID4.
@@ -942,8 +942,8 @@ const (
 
 // OpenOwner4 is struct open_owner4.
 type OpenOwner4 struct {
-	Clientid Clientid4
-	Owner    []byte
+	Clientid Clientid4 `xdr:"clientid"`
+	Owner    []byte    `xdr:"owner"`
 }
 
 // The bounds of OpenOwner4.
@@ -955,8 +955,8 @@ const (
 
 // LockOwner4 is struct lock_owner4.
 type LockOwner4 struct {
-	Clientid Clientid4
-	Owner    []byte
+	Clientid Clientid4 `xdr:"clientid"`
+	Owner    []byte    `xdr:"owner"`
 }
 
 // The bounds of LockOwner4.
@@ -983,7 +983,7 @@ const NFSLockType4FixedSize = 4
 // Access4Args is struct ACCESS4args.
 type Access4Args struct {
 	// CURRENT_FH: object
-	Access uint32
+	Access uint32 `xdr:"access"`
 }
 
 // Access4ArgsFixedSize is the size of every Access4Args on the wire, in bytes.
@@ -991,8 +991,8 @@ const Access4ArgsFixedSize = 4
 
 // Access4Resok is struct ACCESS4resok.
 type Access4Resok struct {
-	Supported uint32
-	Access    uint32
+	Supported uint32 `xdr:"supported"`
+	Access    uint32 `xdr:"access"`
 }
 
 // Access4ResokFixedSize is the size of every Access4Resok on the wire, in bytes.
@@ -1000,8 +1000,8 @@ const Access4ResokFixedSize = 8
 
 // Access4Res is union ACCESS4res, with the arm that Status selects.
 type Access4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Access4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4     `xdr:"status,switch,default"` // selects the arm
+	Resok4 Access4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Access4Res.
@@ -1013,8 +1013,8 @@ const (
 // Close4Args is struct CLOSE4args.
 type Close4Args struct {
 	// CURRENT_FH: object
-	Seqid       Seqid4
-	OpenStateid Stateid4
+	Seqid       Seqid4   `xdr:"seqid"`
+	OpenStateid Stateid4 `xdr:"open_stateid"`
 }
 
 // Close4ArgsFixedSize is the size of every Close4Args on the wire, in bytes.
@@ -1022,8 +1022,8 @@ const Close4ArgsFixedSize = 20
 
 // Close4Res is union CLOSE4res, with the arm that Status selects.
 type Close4Res struct {
-	Status      Nfsstat4 // selects the arm
-	OpenStateid Stateid4 // if Status is Nfsstat4OK
+	Status      Nfsstat4 `xdr:"status,switch,default"` // selects the arm
+	OpenStateid Stateid4 `xdr:"open_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
 // The bounds of Close4Res.
@@ -1035,8 +1035,8 @@ const (
 // Commit4Args is struct COMMIT4args.
 type Commit4Args struct {
 	// CURRENT_FH: file
-	Offset Offset4
-	Count  Count4
+	Offset Offset4 `xdr:"offset"`
+	Count  Count4  `xdr:"count"`
 }
 
 // Commit4ArgsFixedSize is the size of every Commit4Args on the wire, in bytes.
@@ -1044,7 +1044,7 @@ const Commit4ArgsFixedSize = 12
 
 // Commit4Resok is struct COMMIT4resok.
 type Commit4Resok struct {
-	Writeverf Verifier4
+	Writeverf Verifier4 `xdr:"writeverf"`
 }
 
 // Commit4ResokFixedSize is the size of every Commit4Resok on the wire, in bytes.
@@ -1052,8 +1052,8 @@ const Commit4ResokFixedSize = 8
 
 // Commit4Res is union COMMIT4res, with the arm that Status selects.
 type Commit4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Commit4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4     `xdr:"status,switch,default"` // selects the arm
+	Resok4 Commit4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Commit4Res.
@@ -1064,9 +1064,9 @@ const (
 
 // Createtype4 is union createtype4, with the arm that Type selects.
 type Createtype4 struct {
-	Type     NFSFtype4 // selects the arm
-	Linkdata Linktext4 // if Type is NFSFtype4Lnk
-	Devdata  Specdata4 // if Type is NFSFtype4Blk or NFSFtype4Chr
+	Type     NFSFtype4 `xdr:"type,switch,case=6,case=7,case=2,default"` // selects the arm
+	Linkdata Linktext4 `xdr:"linkdata,case=5"`                          // if Type is NFSFtype4Lnk
+	Devdata  Specdata4 `xdr:"devdata,case=3,case=4"`                    // if Type is NFSFtype4Blk or NFSFtype4Chr
 }
 
 // The bounds of Createtype4. Its size may be 2 GiB and more.
@@ -1078,9 +1078,9 @@ const (
 // Create4Args is struct CREATE4args.
 type Create4Args struct {
 	// CURRENT_FH: directory for creation
-	Objtype     Createtype4
-	Objname     Component4
-	Createattrs Fattr4
+	Objtype     Createtype4 `xdr:"objtype"`
+	Objname     Component4  `xdr:"objname"`
+	Createattrs Fattr4      `xdr:"createattrs"`
 }
 
 // The bounds of Create4Args. Its size may be 2 GiB and more.
@@ -1091,8 +1091,8 @@ const (
 
 // Create4Resok is struct CREATE4resok.
 type Create4Resok struct {
-	Cinfo   ChangeInfo4
-	Attrset Bitmap4 // attributes set
+	Cinfo   ChangeInfo4 `xdr:"cinfo"`
+	Attrset Bitmap4     `xdr:"attrset"` // attributes set
 }
 
 // The bounds of Create4Resok. Its size may be 2 GiB and more.
@@ -1103,8 +1103,8 @@ const (
 
 // Create4Res is union CREATE4res, with the arm that Status selects.
 type Create4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Create4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4     `xdr:"status,switch,default"` // selects the arm
+	Resok4 Create4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Create4Res. Its size may be 2 GiB and more.
@@ -1115,7 +1115,7 @@ const (
 
 // Delegpurge4Args is struct DELEGPURGE4args.
 type Delegpurge4Args struct {
-	Clientid Clientid4
+	Clientid Clientid4 `xdr:"clientid"`
 }
 
 // Delegpurge4ArgsFixedSize is the size of every Delegpurge4Args on the wire, in bytes.
@@ -1123,7 +1123,7 @@ const Delegpurge4ArgsFixedSize = 8
 
 // Delegpurge4Res is struct DELEGPURGE4res.
 type Delegpurge4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Delegpurge4ResFixedSize is the size of every Delegpurge4Res on the wire, in bytes.
@@ -1132,7 +1132,7 @@ const Delegpurge4ResFixedSize = 4
 // Delegreturn4Args is struct DELEGRETURN4args.
 type Delegreturn4Args struct {
 	// CURRENT_FH: delegated file
-	Stateid Stateid4
+	Stateid Stateid4 `xdr:"deleg_stateid"`
 }
 
 // Delegreturn4ArgsFixedSize is the size of every Delegreturn4Args on the wire, in bytes.
@@ -1140,7 +1140,7 @@ const Delegreturn4ArgsFixedSize = 16
 
 // Delegreturn4Res is struct DELEGRETURN4res.
 type Delegreturn4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Delegreturn4ResFixedSize is the size of every Delegreturn4Res on the wire, in bytes.
@@ -1149,7 +1149,7 @@ const Delegreturn4ResFixedSize = 4
 // Getattr4Args is struct GETATTR4args.
 type Getattr4Args struct {
 	// CURRENT_FH: directory or file
-	AttrRequest Bitmap4
+	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
 // The bounds of Getattr4Args. Its size may be 2 GiB and more.
@@ -1160,7 +1160,7 @@ const (
 
 // Getattr4Resok is struct GETATTR4resok.
 type Getattr4Resok struct {
-	ObjAttributes Fattr4
+	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
 // The bounds of Getattr4Resok. Its size may be 2 GiB and more.
@@ -1171,8 +1171,8 @@ const (
 
 // Getattr4Res is union GETATTR4res, with the arm that Status selects.
 type Getattr4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Getattr4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4      `xdr:"status,switch,default"` // selects the arm
+	Resok4 Getattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Getattr4Res. Its size may be 2 GiB and more.
@@ -1183,7 +1183,7 @@ const (
 
 // Getfh4Resok is struct GETFH4resok.
 type Getfh4Resok struct {
-	Object NFSFH4
+	Object NFSFH4 `xdr:"object"`
 }
 
 // The bounds of Getfh4Resok.
@@ -1195,8 +1195,8 @@ const (
 
 // Getfh4Res is union GETFH4res, with the arm that Status selects.
 type Getfh4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Getfh4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4    `xdr:"status,switch,default"` // selects the arm
+	Resok4 Getfh4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Getfh4Res.
@@ -1210,7 +1210,7 @@ const (
 type Link4Args struct {
 	// SAVED_FH: source object
 	// CURRENT_FH: target directory
-	Newname Component4
+	Newname Component4 `xdr:"newname"`
 }
 
 // The bounds of Link4Args. Its size may be 2 GiB and more.
@@ -1221,7 +1221,7 @@ const (
 
 // Link4Resok is struct LINK4resok.
 type Link4Resok struct {
-	Cinfo ChangeInfo4
+	Cinfo ChangeInfo4 `xdr:"cinfo"`
 }
 
 // Link4ResokFixedSize is the size of every Link4Resok on the wire, in bytes.
@@ -1229,8 +1229,8 @@ const Link4ResokFixedSize = 20
 
 // Link4Res is union LINK4res, with the arm that Status selects.
 type Link4Res struct {
-	Status Nfsstat4   // selects the arm
-	Resok4 Link4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4   `xdr:"status,switch,default"` // selects the arm
+	Resok4 Link4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Link4Res.
@@ -1243,10 +1243,10 @@ const (
 //
 // For LOCK, transition from open_owner to new lock_owner
 type OpenToLockOwner4 struct {
-	OpenSeqid   Seqid4
-	OpenStateid Stateid4
-	LockSeqid   Seqid4
-	LockOwner   LockOwner4
+	OpenSeqid   Seqid4     `xdr:"open_seqid"`
+	OpenStateid Stateid4   `xdr:"open_stateid"`
+	LockSeqid   Seqid4     `xdr:"lock_seqid"`
+	LockOwner   LockOwner4 `xdr:"lock_owner"`
 }
 
 // The bounds of OpenToLockOwner4.
@@ -1260,8 +1260,8 @@ const (
 //
 // For LOCK, existing lock_owner continues to request file locks
 type ExistLockOwner4 struct {
-	Stateid Stateid4
-	Seqid   Seqid4
+	Stateid Stateid4 `xdr:"lock_stateid"`
+	Seqid   Seqid4   `xdr:"lock_seqid"`
 }
 
 // ExistLockOwner4FixedSize is the size of every ExistLockOwner4 on the wire, in bytes.
@@ -1269,9 +1269,9 @@ const ExistLockOwner4FixedSize = 20
 
 // Locker4 is union locker4, with the arm that NewLockOwner selects.
 type Locker4 struct {
-	NewLockOwner bool             // selects the arm
-	OpenOwner    OpenToLockOwner4 // if NewLockOwner is true
-	LockOwner    ExistLockOwner4  // if NewLockOwner is false
+	NewLockOwner bool             `xdr:"new_lock_owner,switch"` // selects the arm
+	OpenOwner    OpenToLockOwner4 `xdr:"open_owner,case=1"`     // if NewLockOwner is true
+	LockOwner    ExistLockOwner4  `xdr:"lock_owner,case=0"`     // if NewLockOwner is false
 }
 
 // The bounds of Locker4.
@@ -1286,11 +1286,11 @@ const (
 // LOCK/LOCKT/LOCKU: Record lock management
 type Lock4Args struct {
 	// CURRENT_FH: file
-	Locktype NFSLockType4
-	Reclaim  bool
-	Offset   Offset4
-	Length   Length4
-	Locker   Locker4
+	Locktype NFSLockType4 `xdr:"locktype"`
+	Reclaim  bool         `xdr:"reclaim"`
+	Offset   Offset4      `xdr:"offset"`
+	Length   Length4      `xdr:"length"`
+	Locker   Locker4      `xdr:"locker"`
 }
 
 // The bounds of Lock4Args.
@@ -1302,10 +1302,10 @@ const (
 
 // Lock4Denied is struct LOCK4denied.
 type Lock4Denied struct {
-	Offset   Offset4
-	Length   Length4
-	Locktype NFSLockType4
-	Owner    LockOwner4
+	Offset   Offset4      `xdr:"offset"`
+	Length   Length4      `xdr:"length"`
+	Locktype NFSLockType4 `xdr:"locktype"`
+	Owner    LockOwner4   `xdr:"owner"`
 }
 
 // The bounds of Lock4Denied.
@@ -1317,7 +1317,7 @@ const (
 
 // Lock4Resok is struct LOCK4resok.
 type Lock4Resok struct {
-	Stateid Stateid4
+	Stateid Stateid4 `xdr:"lock_stateid"`
 }
 
 // Lock4ResokFixedSize is the size of every Lock4Resok on the wire, in bytes.
@@ -1325,9 +1325,9 @@ const Lock4ResokFixedSize = 16
 
 // Lock4Res is union LOCK4res, with the arm that Status selects.
 type Lock4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Lock4Resok  // if Status is Nfsstat4OK
-	Denied Lock4Denied // if Status is Nfsstat4ErrDenied
+	Status Nfsstat4    `xdr:"status,switch,default"` // selects the arm
+	Resok4 Lock4Resok  `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
+	Denied Lock4Denied `xdr:"denied,case=10010"`     // if Status is Nfsstat4ErrDenied
 }
 
 // The bounds of Lock4Res.
@@ -1340,10 +1340,10 @@ const (
 // Lockt4Args is struct LOCKT4args.
 type Lockt4Args struct {
 	// CURRENT_FH: file
-	Locktype NFSLockType4
-	Offset   Offset4
-	Length   Length4
-	Owner    LockOwner4
+	Locktype NFSLockType4 `xdr:"locktype"`
+	Offset   Offset4      `xdr:"offset"`
+	Length   Length4      `xdr:"length"`
+	Owner    LockOwner4   `xdr:"owner"`
 }
 
 // The bounds of Lockt4Args.
@@ -1355,8 +1355,8 @@ const (
 
 // Lockt4Res is union LOCKT4res, with the arm that Status selects.
 type Lockt4Res struct {
-	Status Nfsstat4    // selects the arm
-	Denied Lock4Denied // if Status is Nfsstat4ErrDenied
+	Status Nfsstat4    `xdr:"status,switch,case=0,default"` // selects the arm
+	Denied Lock4Denied `xdr:"denied,case=10010"`            // if Status is Nfsstat4ErrDenied
 }
 
 // The bounds of Lockt4Res.
@@ -1369,11 +1369,11 @@ const (
 // Locku4Args is struct LOCKU4args.
 type Locku4Args struct {
 	// CURRENT_FH: file
-	Locktype    NFSLockType4
-	Seqid       Seqid4
-	LockStateid Stateid4
-	Offset      Offset4
-	Length      Length4
+	Locktype    NFSLockType4 `xdr:"locktype"`
+	Seqid       Seqid4       `xdr:"seqid"`
+	LockStateid Stateid4     `xdr:"lock_stateid"`
+	Offset      Offset4      `xdr:"offset"`
+	Length      Length4      `xdr:"length"`
 }
 
 // Locku4ArgsFixedSize is the size of every Locku4Args on the wire, in bytes.
@@ -1381,8 +1381,8 @@ const Locku4ArgsFixedSize = 40
 
 // Locku4Res is union LOCKU4res, with the arm that Status selects.
 type Locku4Res struct {
-	Status      Nfsstat4 // selects the arm
-	LockStateid Stateid4 // if Status is Nfsstat4OK
+	Status      Nfsstat4 `xdr:"status,switch,default"` // selects the arm
+	LockStateid Stateid4 `xdr:"lock_stateid,case=0"`   // if Status is Nfsstat4OK
 }
 
 // The bounds of Locku4Res.
@@ -1394,7 +1394,7 @@ const (
 // Lookup4Args is struct LOOKUP4args.
 type Lookup4Args struct {
 	// CURRENT_FH: directory
-	Objname Component4
+	Objname Component4 `xdr:"objname"`
 }
 
 // The bounds of Lookup4Args. Its size may be 2 GiB and more.
@@ -1406,7 +1406,7 @@ const (
 // Lookup4Res is struct LOOKUP4res.
 type Lookup4Res struct {
 	// CURRENT_FH: object
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Lookup4ResFixedSize is the size of every Lookup4Res on the wire, in bytes.
@@ -1415,7 +1415,7 @@ const Lookup4ResFixedSize = 4
 // Lookupp4Res is struct LOOKUPP4res.
 type Lookupp4Res struct {
 	// CURRENT_FH: directory
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Lookupp4ResFixedSize is the size of every Lookupp4Res on the wire, in bytes.
@@ -1424,7 +1424,7 @@ const Lookupp4ResFixedSize = 4
 // Nverify4Args is struct NVERIFY4args.
 type Nverify4Args struct {
 	// CURRENT_FH: object
-	ObjAttributes Fattr4
+	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
 // The bounds of Nverify4Args. Its size may be 2 GiB and more.
@@ -1435,7 +1435,7 @@ const (
 
 // Nverify4Res is struct NVERIFY4res.
 type Nverify4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Nverify4ResFixedSize is the size of every Nverify4Res on the wire, in bytes.
@@ -1458,9 +1458,9 @@ const Createmode4FixedSize = 4
 
 // Createhow4 is union createhow4, with the arm that Mode selects.
 type Createhow4 struct {
-	Mode        Createmode4 // selects the arm
-	Createattrs Fattr4      // if Mode is Createmode4Unchecked or Createmode4Guarded
-	Createverf  Verifier4   // if Mode is Createmode4Exclusive
+	Mode        Createmode4 `xdr:"mode,switch"`               // selects the arm
+	Createattrs Fattr4      `xdr:"createattrs,case=0,case=1"` // if Mode is Createmode4Unchecked or Createmode4Guarded
+	Createverf  Verifier4   `xdr:"createverf,case=2"`         // if Mode is Createmode4Exclusive
 }
 
 // The bounds of Createhow4. Its size may be 2 GiB and more.
@@ -1483,8 +1483,8 @@ const Opentype4FixedSize = 4
 
 // Openflag4 is union openflag4, with the arm that Opentype selects.
 type Openflag4 struct {
-	Opentype Opentype4  // selects the arm
-	How      Createhow4 // if Opentype is Opentype4Create
+	Opentype Opentype4  `xdr:"opentype,switch,default"` // selects the arm
+	How      Createhow4 `xdr:"how,case=1"`              // if Opentype is Opentype4Create
 }
 
 // The bounds of Openflag4. Its size may be 2 GiB and more.
@@ -1509,8 +1509,8 @@ const LimitBy4FixedSize = 4
 
 // NFSModifiedLimit4 is struct nfs_modified_limit4.
 type NFSModifiedLimit4 struct {
-	NumBlocks     uint32
-	BytesPerBlock uint32
+	NumBlocks     uint32 `xdr:"num_blocks"`
+	BytesPerBlock uint32 `xdr:"bytes_per_block"`
 }
 
 // NFSModifiedLimit4FixedSize is the size of every NFSModifiedLimit4 on the wire, in bytes.
@@ -1518,9 +1518,9 @@ const NFSModifiedLimit4FixedSize = 8
 
 // NFSSpaceLimit4 is union nfs_space_limit4, with the arm that Limitby selects.
 type NFSSpaceLimit4 struct {
-	Limitby   LimitBy4          // selects the arm
-	Filesize  uint64            // if Limitby is LimitBy4Size
-	ModBlocks NFSModifiedLimit4 // if Limitby is LimitBy4Blocks
+	Limitby   LimitBy4          `xdr:"limitby,switch"`    // selects the arm
+	Filesize  uint64            `xdr:"filesize,case=1"`   // if Limitby is LimitBy4Size
+	ModBlocks NFSModifiedLimit4 `xdr:"mod_blocks,case=2"` // if Limitby is LimitBy4Blocks
 }
 
 // NFSSpaceLimit4FixedSize is the size of every NFSSpaceLimit4 on the wire, in bytes.
@@ -1555,8 +1555,8 @@ const OpenClaimType4FixedSize = 4
 
 // OpenClaimDelegateCur4 is struct open_claim_delegate_cur4.
 type OpenClaimDelegateCur4 struct {
-	DelegateStateid Stateid4
-	File            Component4
+	DelegateStateid Stateid4   `xdr:"delegate_stateid"`
+	File            Component4 `xdr:"file"`
 }
 
 // The bounds of OpenClaimDelegateCur4. Its size may be 2 GiB and more.
@@ -1567,15 +1567,15 @@ const (
 
 // OpenClaim4 is union open_claim4, with the arm that Claim selects.
 type OpenClaim4 struct {
-	Claim OpenClaimType4 // selects the arm
+	Claim OpenClaimType4 `xdr:"claim,switch"` // selects the arm
 	// CURRENT_FH: directory
-	File Component4 // if Claim is OpenClaimType4Null
+	File Component4 `xdr:"file,case=0"` // if Claim is OpenClaimType4Null
 	// CURRENT_FH: file being reclaimed
-	DelegateType OpenDelegationType4 // if Claim is OpenClaimType4Previous
+	DelegateType OpenDelegationType4 `xdr:"delegate_type,case=1"` // if Claim is OpenClaimType4Previous
 	// CURRENT_FH: directory
-	DelegateCurInfo OpenClaimDelegateCur4 // if Claim is OpenClaimType4DelegateCur
+	DelegateCurInfo OpenClaimDelegateCur4 `xdr:"delegate_cur_info,case=2"` // if Claim is OpenClaimType4DelegateCur
 	// CURRENT_FH: directory
-	FileDelegatePrev Component4 // if Claim is OpenClaimType4DelegatePrev
+	FileDelegatePrev Component4 `xdr:"file_delegate_prev,case=3"` // if Claim is OpenClaimType4DelegatePrev
 }
 
 // The bounds of OpenClaim4. Its size may be 2 GiB and more.
@@ -1588,12 +1588,12 @@ const (
 //
 // OPEN: Open a file, potentially receiving an open delegation
 type Open4Args struct {
-	Seqid       Seqid4
-	ShareAccess uint32
-	ShareDeny   uint32
-	Owner       OpenOwner4
-	Openhow     Openflag4
-	Claim       OpenClaim4
+	Seqid       Seqid4     `xdr:"seqid"`
+	ShareAccess uint32     `xdr:"share_access"`
+	ShareDeny   uint32     `xdr:"share_deny"`
+	Owner       OpenOwner4 `xdr:"owner"`
+	Openhow     Openflag4  `xdr:"openhow"`
+	Claim       OpenClaim4 `xdr:"claim"`
 }
 
 // The bounds of Open4Args. Its size may be 2 GiB and more.
@@ -1604,9 +1604,9 @@ const (
 
 // OpenReadDelegation4 is struct open_read_delegation4.
 type OpenReadDelegation4 struct {
-	Stateid     Stateid4 // Stateid for delegation
-	Recall      bool     // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
-	Permissions Nfsace4  // Defines users who don't need an ACCESS call to open for read.
+	Stateid     Stateid4 `xdr:"stateid"`     // Stateid for delegation
+	Recall      bool     `xdr:"recall"`      // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
+	Permissions Nfsace4  `xdr:"permissions"` // Defines users who don't need an ACCESS call to open for read.
 }
 
 // The bounds of OpenReadDelegation4. Its size may be 2 GiB and more.
@@ -1617,10 +1617,10 @@ const (
 
 // OpenWriteDelegation4 is struct open_write_delegation4.
 type OpenWriteDelegation4 struct {
-	Stateid     Stateid4       // Stateid for delegation
-	Recall      bool           // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
-	SpaceLimit  NFSSpaceLimit4 // Defines condition that the client must check to determine whether the file needs to be flushed to the server on close.
-	Permissions Nfsace4        // Defines users who don't need an ACCESS call as part of a delegated open.
+	Stateid     Stateid4       `xdr:"stateid"`     // Stateid for delegation
+	Recall      bool           `xdr:"recall"`      // Pre-recalled flag for delegations obtained by reclaim (CLAIM_PREVIOUS).
+	SpaceLimit  NFSSpaceLimit4 `xdr:"space_limit"` // Defines condition that the client must check to determine whether the file needs to be flushed to the server on close.
+	Permissions Nfsace4        `xdr:"permissions"` // Defines users who don't need an ACCESS call as part of a delegated open.
 }
 
 // The bounds of OpenWriteDelegation4. Its size may be 2 GiB and more.
@@ -1631,9 +1631,9 @@ const (
 
 // OpenDelegation4 is union open_delegation4, with the arm that DelegationType selects.
 type OpenDelegation4 struct {
-	DelegationType OpenDelegationType4   // selects the arm
-	Read           OpenReadDelegation4   // if DelegationType is OpenDelegationType4Read
-	Write          *OpenWriteDelegation4 // if DelegationType is OpenDelegationType4Write
+	DelegationType OpenDelegationType4   `xdr:"delegation_type,switch,case=0"` // selects the arm
+	Read           OpenReadDelegation4   `xdr:"read,case=1"`                   // if DelegationType is OpenDelegationType4Read
+	Write          *OpenWriteDelegation4 `xdr:"write,case=2,pointer"`          // if DelegationType is OpenDelegationType4Write
 }
 
 // The bounds of OpenDelegation4. Its size may be 2 GiB and more.
@@ -1644,11 +1644,11 @@ const (
 
 // Open4Resok is struct OPEN4resok.
 type Open4Resok struct {
-	Stateid    Stateid4        // Stateid for open
-	Cinfo      ChangeInfo4     // Directory change info
-	Rflags     uint32          // Result flags
-	Attrset    Bitmap4         // attribute set for create
-	Delegation OpenDelegation4 // Info on any open delegation
+	Stateid    Stateid4        `xdr:"stateid"`    // Stateid for open
+	Cinfo      ChangeInfo4     `xdr:"cinfo"`      // Directory change info
+	Rflags     uint32          `xdr:"rflags"`     // Result flags
+	Attrset    Bitmap4         `xdr:"attrset"`    // attribute set for create
+	Delegation OpenDelegation4 `xdr:"delegation"` // Info on any open delegation
 }
 
 // The bounds of Open4Resok. Its size may be 2 GiB and more.
@@ -1659,9 +1659,9 @@ const (
 
 // Open4Res is union OPEN4res, with the arm that Status selects.
 type Open4Res struct {
-	Status Nfsstat4 // selects the arm
+	Status Nfsstat4 `xdr:"status,switch,default"` // selects the arm
 	// CURRENT_FH: opened file
-	Resok4 *Open4Resok // if Status is Nfsstat4OK
+	Resok4 *Open4Resok `xdr:"resok4,case=0,pointer"` // if Status is Nfsstat4OK
 }
 
 // The bounds of Open4Res. Its size may be 2 GiB and more.
@@ -1673,7 +1673,7 @@ const (
 // Openattr4Args is struct OPENATTR4args.
 type Openattr4Args struct {
 	// CURRENT_FH: object
-	Createdir bool
+	Createdir bool `xdr:"createdir"`
 }
 
 // Openattr4ArgsFixedSize is the size of every Openattr4Args on the wire, in bytes.
@@ -1682,7 +1682,7 @@ const Openattr4ArgsFixedSize = 4
 // Openattr4Res is struct OPENATTR4res.
 type Openattr4Res struct {
 	// CURRENT_FH: named attr directory
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Openattr4ResFixedSize is the size of every Openattr4Res on the wire, in bytes.
@@ -1691,8 +1691,8 @@ const Openattr4ResFixedSize = 4
 // OpenConfirm4Args is struct OPEN_CONFIRM4args.
 type OpenConfirm4Args struct {
 	// CURRENT_FH: opened file
-	OpenStateid Stateid4
-	Seqid       Seqid4
+	OpenStateid Stateid4 `xdr:"open_stateid"`
+	Seqid       Seqid4   `xdr:"seqid"`
 }
 
 // OpenConfirm4ArgsFixedSize is the size of every OpenConfirm4Args on the wire, in bytes.
@@ -1700,7 +1700,7 @@ const OpenConfirm4ArgsFixedSize = 20
 
 // OpenConfirm4Resok is struct OPEN_CONFIRM4resok.
 type OpenConfirm4Resok struct {
-	Stateid Stateid4
+	Stateid Stateid4 `xdr:"open_stateid"`
 }
 
 // OpenConfirm4ResokFixedSize is the size of every OpenConfirm4Resok on the wire, in bytes.
@@ -1708,8 +1708,8 @@ const OpenConfirm4ResokFixedSize = 16
 
 // OpenConfirm4Res is union OPEN_CONFIRM4res, with the arm that Status selects.
 type OpenConfirm4Res struct {
-	Status Nfsstat4          // selects the arm
-	Resok4 OpenConfirm4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4          `xdr:"status,switch,default"` // selects the arm
+	Resok4 OpenConfirm4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of OpenConfirm4Res.
@@ -1721,10 +1721,10 @@ const (
 // OpenDowngrade4Args is struct OPEN_DOWNGRADE4args.
 type OpenDowngrade4Args struct {
 	// CURRENT_FH: opened file
-	OpenStateid Stateid4
-	Seqid       Seqid4
-	ShareAccess uint32
-	ShareDeny   uint32
+	OpenStateid Stateid4 `xdr:"open_stateid"`
+	Seqid       Seqid4   `xdr:"seqid"`
+	ShareAccess uint32   `xdr:"share_access"`
+	ShareDeny   uint32   `xdr:"share_deny"`
 }
 
 // OpenDowngrade4ArgsFixedSize is the size of every OpenDowngrade4Args on the wire, in bytes.
@@ -1732,7 +1732,7 @@ const OpenDowngrade4ArgsFixedSize = 28
 
 // OpenDowngrade4Resok is struct OPEN_DOWNGRADE4resok.
 type OpenDowngrade4Resok struct {
-	Stateid Stateid4
+	Stateid Stateid4 `xdr:"open_stateid"`
 }
 
 // OpenDowngrade4ResokFixedSize is the size of every OpenDowngrade4Resok on the wire, in bytes.
@@ -1740,8 +1740,8 @@ const OpenDowngrade4ResokFixedSize = 16
 
 // OpenDowngrade4Res is union OPEN_DOWNGRADE4res, with the arm that Status selects.
 type OpenDowngrade4Res struct {
-	Status Nfsstat4            // selects the arm
-	Resok4 OpenDowngrade4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4            `xdr:"status,switch,default"` // selects the arm
+	Resok4 OpenDowngrade4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of OpenDowngrade4Res.
@@ -1752,7 +1752,7 @@ const (
 
 // Putfh4Args is struct PUTFH4args.
 type Putfh4Args struct {
-	Object NFSFH4
+	Object NFSFH4 `xdr:"object"`
 }
 
 // The bounds of Putfh4Args.
@@ -1765,7 +1765,7 @@ const (
 // Putfh4Res is struct PUTFH4res.
 type Putfh4Res struct {
 	// CURRENT_FH:
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Putfh4ResFixedSize is the size of every Putfh4Res on the wire, in bytes.
@@ -1774,7 +1774,7 @@ const Putfh4ResFixedSize = 4
 // Putpubfh4Res is struct PUTPUBFH4res.
 type Putpubfh4Res struct {
 	// CURRENT_FH: public fh
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Putpubfh4ResFixedSize is the size of every Putpubfh4Res on the wire, in bytes.
@@ -1783,7 +1783,7 @@ const Putpubfh4ResFixedSize = 4
 // Putrootfh4Res is struct PUTROOTFH4res.
 type Putrootfh4Res struct {
 	// CURRENT_FH: root fh
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Putrootfh4ResFixedSize is the size of every Putrootfh4Res on the wire, in bytes.
@@ -1792,9 +1792,9 @@ const Putrootfh4ResFixedSize = 4
 // Read4Args is struct READ4args.
 type Read4Args struct {
 	// CURRENT_FH: file
-	Stateid Stateid4
-	Offset  Offset4
-	Count   Count4
+	Stateid Stateid4 `xdr:"stateid"`
+	Offset  Offset4  `xdr:"offset"`
+	Count   Count4   `xdr:"count"`
 }
 
 // Read4ArgsFixedSize is the size of every Read4Args on the wire, in bytes.
@@ -1802,8 +1802,8 @@ const Read4ArgsFixedSize = 28
 
 // Read4Resok is struct READ4resok.
 type Read4Resok struct {
-	EOF  bool
-	Data []byte
+	EOF  bool   `xdr:"eof"`
+	Data []byte `xdr:"data"`
 }
 
 // The bounds of Read4Resok. Its size may be 2 GiB and more.
@@ -1814,8 +1814,8 @@ const (
 
 // Read4Res is union READ4res, with the arm that Status selects.
 type Read4Res struct {
-	Status Nfsstat4   // selects the arm
-	Resok4 Read4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4   `xdr:"status,switch,default"` // selects the arm
+	Resok4 Read4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Read4Res. Its size may be 2 GiB and more.
@@ -1827,11 +1827,11 @@ const (
 // Readdir4Args is struct READDIR4args.
 type Readdir4Args struct {
 	// CURRENT_FH: directory
-	Cookie      NFSCookie4
-	Cookieverf  Verifier4
-	Dircount    Count4
-	Maxcount    Count4
-	AttrRequest Bitmap4
+	Cookie      NFSCookie4 `xdr:"cookie"`
+	Cookieverf  Verifier4  `xdr:"cookieverf"`
+	Dircount    Count4     `xdr:"dircount"`
+	Maxcount    Count4     `xdr:"maxcount"`
+	AttrRequest Bitmap4    `xdr:"attr_request"`
 }
 
 // The bounds of Readdir4Args. Its size may be 2 GiB and more.
@@ -1842,9 +1842,9 @@ const (
 
 // Entry4 is one element of the linked list of struct entry4, without the pointer to the next.
 type Entry4 struct {
-	Cookie NFSCookie4
-	Name   Component4
-	Attrs  Fattr4
+	Cookie NFSCookie4 `xdr:"cookie"`
+	Name   Component4 `xdr:"name"`
+	Attrs  Fattr4     `xdr:"attrs"`
 }
 
 // The bounds of Entry4. Its size may be 2 GiB and more.
@@ -1855,8 +1855,8 @@ const (
 
 // Dirlist4 is struct dirlist4.
 type Dirlist4 struct {
-	Entries []Entry4
-	EOF     bool
+	Entries []Entry4 `xdr:"entries"`
+	EOF     bool     `xdr:"eof"`
 }
 
 // The bounds of Dirlist4. Its size may be 2 GiB and more.
@@ -1867,8 +1867,8 @@ const (
 
 // Readdir4Resok is struct READDIR4resok.
 type Readdir4Resok struct {
-	Cookieverf Verifier4
-	Reply      Dirlist4
+	Cookieverf Verifier4 `xdr:"cookieverf"`
+	Reply      Dirlist4  `xdr:"reply"`
 }
 
 // The bounds of Readdir4Resok. Its size may be 2 GiB and more.
@@ -1879,8 +1879,8 @@ const (
 
 // Readdir4Res is union READDIR4res, with the arm that Status selects.
 type Readdir4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Readdir4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4      `xdr:"status,switch,default"` // selects the arm
+	Resok4 Readdir4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Readdir4Res. Its size may be 2 GiB and more.
@@ -1891,7 +1891,7 @@ const (
 
 // Readlink4Resok is struct READLINK4resok.
 type Readlink4Resok struct {
-	Link Linktext4
+	Link Linktext4 `xdr:"link"`
 }
 
 // The bounds of Readlink4Resok. Its size may be 2 GiB and more.
@@ -1902,8 +1902,8 @@ const (
 
 // Readlink4Res is union READLINK4res, with the arm that Status selects.
 type Readlink4Res struct {
-	Status Nfsstat4       // selects the arm
-	Resok4 Readlink4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4       `xdr:"status,switch,default"` // selects the arm
+	Resok4 Readlink4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Readlink4Res. Its size may be 2 GiB and more.
@@ -1915,7 +1915,7 @@ const (
 // Remove4Args is struct REMOVE4args.
 type Remove4Args struct {
 	// CURRENT_FH: directory
-	Target Component4
+	Target Component4 `xdr:"target"`
 }
 
 // The bounds of Remove4Args. Its size may be 2 GiB and more.
@@ -1926,7 +1926,7 @@ const (
 
 // Remove4Resok is struct REMOVE4resok.
 type Remove4Resok struct {
-	Cinfo ChangeInfo4
+	Cinfo ChangeInfo4 `xdr:"cinfo"`
 }
 
 // Remove4ResokFixedSize is the size of every Remove4Resok on the wire, in bytes.
@@ -1934,8 +1934,8 @@ const Remove4ResokFixedSize = 20
 
 // Remove4Res is union REMOVE4res, with the arm that Status selects.
 type Remove4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Remove4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4     `xdr:"status,switch,default"` // selects the arm
+	Resok4 Remove4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Remove4Res.
@@ -1947,9 +1947,9 @@ const (
 // Rename4Args is struct RENAME4args.
 type Rename4Args struct {
 	// SAVED_FH: source directory
-	Oldname Component4
+	Oldname Component4 `xdr:"oldname"`
 	// CURRENT_FH: target directory
-	Newname Component4
+	Newname Component4 `xdr:"newname"`
 }
 
 // The bounds of Rename4Args. Its size may be 2 GiB and more.
@@ -1960,8 +1960,8 @@ const (
 
 // Rename4Resok is struct RENAME4resok.
 type Rename4Resok struct {
-	SourceCinfo ChangeInfo4
-	TargetCinfo ChangeInfo4
+	SourceCinfo ChangeInfo4 `xdr:"source_cinfo"`
+	TargetCinfo ChangeInfo4 `xdr:"target_cinfo"`
 }
 
 // Rename4ResokFixedSize is the size of every Rename4Resok on the wire, in bytes.
@@ -1969,8 +1969,8 @@ const Rename4ResokFixedSize = 40
 
 // Rename4Res is union RENAME4res, with the arm that Status selects.
 type Rename4Res struct {
-	Status Nfsstat4     // selects the arm
-	Resok4 Rename4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4     `xdr:"status,switch,default"` // selects the arm
+	Resok4 Rename4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Rename4Res.
@@ -1981,7 +1981,7 @@ const (
 
 // Renew4Args is struct RENEW4args.
 type Renew4Args struct {
-	Clientid Clientid4
+	Clientid Clientid4 `xdr:"clientid"`
 }
 
 // Renew4ArgsFixedSize is the size of every Renew4Args on the wire, in bytes.
@@ -1989,7 +1989,7 @@ const Renew4ArgsFixedSize = 8
 
 // Renew4Res is struct RENEW4res.
 type Renew4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Renew4ResFixedSize is the size of every Renew4Res on the wire, in bytes.
@@ -1998,7 +1998,7 @@ const Renew4ResFixedSize = 4
 // Restorefh4Res is struct RESTOREFH4res.
 type Restorefh4Res struct {
 	// CURRENT_FH: value of saved fh
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Restorefh4ResFixedSize is the size of every Restorefh4Res on the wire, in bytes.
@@ -2007,7 +2007,7 @@ const Restorefh4ResFixedSize = 4
 // Savefh4Res is struct SAVEFH4res.
 type Savefh4Res struct {
 	// SAVED_FH: value of current fh
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Savefh4ResFixedSize is the size of every Savefh4Res on the wire, in bytes.
@@ -2016,7 +2016,7 @@ const Savefh4ResFixedSize = 4
 // Secinfo4Args is struct SECINFO4args.
 type Secinfo4Args struct {
 	// CURRENT_FH: directory
-	Name Component4
+	Name Component4 `xdr:"name"`
 }
 
 // The bounds of Secinfo4Args. Its size may be 2 GiB and more.
@@ -2042,9 +2042,9 @@ const RPCGSSSvcFixedSize = 4
 
 // RpcsecGSSInfo is struct rpcsec_gss_info.
 type RpcsecGSSInfo struct {
-	Oid     SecOid4
-	Qop     Qop4
-	Service RPCGSSSvc
+	Oid     SecOid4   `xdr:"oid"`
+	Qop     Qop4      `xdr:"qop"`
+	Service RPCGSSSvc `xdr:"service"`
 }
 
 // The bounds of RpcsecGSSInfo. Its size may be 2 GiB and more.
@@ -2057,8 +2057,8 @@ const (
 //
 // RPCSEC_GSS has a value of '6'.  See RFC 2203
 type Secinfo4 struct {
-	Flavor     uint32        // selects the arm
-	FlavorInfo RpcsecGSSInfo // if Flavor is RpcsecGSS
+	Flavor     uint32        `xdr:"flavor,switch,default"` // selects the arm
+	FlavorInfo RpcsecGSSInfo `xdr:"flavor_info,case=6"`    // if Flavor is RpcsecGSS
 }
 
 // The bounds of Secinfo4. Its size may be 2 GiB and more.
@@ -2078,8 +2078,8 @@ const (
 
 // Secinfo4Res is union SECINFO4res, with the arm that Status selects.
 type Secinfo4Res struct {
-	Status Nfsstat4      // selects the arm
-	Resok4 Secinfo4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4      `xdr:"status,switch,default"` // selects the arm
+	Resok4 Secinfo4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Secinfo4Res. Its size may be 2 GiB and more.
@@ -2091,8 +2091,8 @@ const (
 // Setattr4Args is struct SETATTR4args.
 type Setattr4Args struct {
 	// CURRENT_FH: target object
-	Stateid       Stateid4
-	ObjAttributes Fattr4
+	Stateid       Stateid4 `xdr:"stateid"`
+	ObjAttributes Fattr4   `xdr:"obj_attributes"`
 }
 
 // The bounds of Setattr4Args. Its size may be 2 GiB and more.
@@ -2103,8 +2103,8 @@ const (
 
 // Setattr4Res is struct SETATTR4res.
 type Setattr4Res struct {
-	Status   Nfsstat4
-	Attrsset Bitmap4
+	Status   Nfsstat4 `xdr:"status"`
+	Attrsset Bitmap4  `xdr:"attrsset"`
 }
 
 // The bounds of Setattr4Res. Its size may be 2 GiB and more.
@@ -2115,9 +2115,9 @@ const (
 
 // Setclientid4Args is struct SETCLIENTID4args.
 type Setclientid4Args struct {
-	Client        NFSClientID4
-	Callback      CbClient4
-	CallbackIdent uint32
+	Client        NFSClientID4 `xdr:"client"`
+	Callback      CbClient4    `xdr:"callback"`
+	CallbackIdent uint32       `xdr:"callback_ident"`
 }
 
 // The bounds of Setclientid4Args. Its size may be 2 GiB and more.
@@ -2128,8 +2128,8 @@ const (
 
 // Setclientid4Resok is struct SETCLIENTID4resok.
 type Setclientid4Resok struct {
-	Clientid           Clientid4
-	SetclientidConfirm Verifier4
+	Clientid           Clientid4 `xdr:"clientid"`
+	SetclientidConfirm Verifier4 `xdr:"setclientid_confirm"`
 }
 
 // Setclientid4ResokFixedSize is the size of every Setclientid4Resok on the wire, in bytes.
@@ -2137,9 +2137,9 @@ const Setclientid4ResokFixedSize = 16
 
 // Setclientid4Res is union SETCLIENTID4res, with the arm that Status selects.
 type Setclientid4Res struct {
-	Status      Nfsstat4          // selects the arm
-	Resok4      Setclientid4Resok // if Status is Nfsstat4OK
-	ClientUsing Clientaddr4       // if Status is Nfsstat4ErrClidInuse
+	Status      Nfsstat4          `xdr:"status,switch,default"`   // selects the arm
+	Resok4      Setclientid4Resok `xdr:"resok4,case=0"`           // if Status is Nfsstat4OK
+	ClientUsing Clientaddr4       `xdr:"client_using,case=10017"` // if Status is Nfsstat4ErrClidInuse
 }
 
 // The bounds of Setclientid4Res. Its size may be 2 GiB and more.
@@ -2150,8 +2150,8 @@ const (
 
 // SetclientidConfirm4Args is struct SETCLIENTID_CONFIRM4args.
 type SetclientidConfirm4Args struct {
-	Clientid           Clientid4
-	SetclientidConfirm Verifier4
+	Clientid           Clientid4 `xdr:"clientid"`
+	SetclientidConfirm Verifier4 `xdr:"setclientid_confirm"`
 }
 
 // SetclientidConfirm4ArgsFixedSize is the size of every SetclientidConfirm4Args on the wire, in bytes.
@@ -2159,7 +2159,7 @@ const SetclientidConfirm4ArgsFixedSize = 16
 
 // SetclientidConfirm4Res is struct SETCLIENTID_CONFIRM4res.
 type SetclientidConfirm4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // SetclientidConfirm4ResFixedSize is the size of every SetclientidConfirm4Res on the wire, in bytes.
@@ -2168,7 +2168,7 @@ const SetclientidConfirm4ResFixedSize = 4
 // Verify4Args is struct VERIFY4args.
 type Verify4Args struct {
 	// CURRENT_FH: object
-	ObjAttributes Fattr4
+	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
 // The bounds of Verify4Args. Its size may be 2 GiB and more.
@@ -2179,7 +2179,7 @@ const (
 
 // Verify4Res is struct VERIFY4res.
 type Verify4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Verify4ResFixedSize is the size of every Verify4Res on the wire, in bytes.
@@ -2201,10 +2201,10 @@ const StableHow4FixedSize = 4
 // Write4Args is struct WRITE4args.
 type Write4Args struct {
 	// CURRENT_FH: file
-	Stateid Stateid4
-	Offset  Offset4
-	Stable  StableHow4
-	Data    []byte
+	Stateid Stateid4   `xdr:"stateid"`
+	Offset  Offset4    `xdr:"offset"`
+	Stable  StableHow4 `xdr:"stable"`
+	Data    []byte     `xdr:"data"`
 }
 
 // The bounds of Write4Args. Its size may be 2 GiB and more.
@@ -2215,9 +2215,9 @@ const (
 
 // Write4Resok is struct WRITE4resok.
 type Write4Resok struct {
-	Count     Count4
-	Committed StableHow4
-	Writeverf Verifier4
+	Count     Count4     `xdr:"count"`
+	Committed StableHow4 `xdr:"committed"`
+	Writeverf Verifier4  `xdr:"writeverf"`
 }
 
 // Write4ResokFixedSize is the size of every Write4Resok on the wire, in bytes.
@@ -2225,8 +2225,8 @@ const Write4ResokFixedSize = 16
 
 // Write4Res is union WRITE4res, with the arm that Status selects.
 type Write4Res struct {
-	Status Nfsstat4    // selects the arm
-	Resok4 Write4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4    `xdr:"status,switch,default"` // selects the arm
+	Resok4 Write4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of Write4Res.
@@ -2237,7 +2237,7 @@ const (
 
 // ReleaseLockowner4Args is struct RELEASE_LOCKOWNER4args.
 type ReleaseLockowner4Args struct {
-	LockOwner LockOwner4
+	LockOwner LockOwner4 `xdr:"lock_owner"`
 }
 
 // The bounds of ReleaseLockowner4Args.
@@ -2249,7 +2249,7 @@ const (
 
 // ReleaseLockowner4Res is struct RELEASE_LOCKOWNER4res.
 type ReleaseLockowner4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // ReleaseLockowner4ResFixedSize is the size of every ReleaseLockowner4Res on the wire, in bytes.
@@ -2257,7 +2257,7 @@ const ReleaseLockowner4ResFixedSize = 4
 
 // Illegal4Res is struct ILLEGAL4res.
 type Illegal4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // Illegal4ResFixedSize is the size of every Illegal4Res on the wire, in bytes.
@@ -2313,37 +2313,37 @@ const NFSOpnum4FixedSize = 4
 
 // NFSArgop4 is union nfs_argop4, with the arm that Argop selects.
 type NFSArgop4 struct {
-	Argop                NFSOpnum4                // selects the arm
-	Opaccess             Access4Args              // if Argop is NFSOpnum4Access
-	Opclose              Close4Args               // if Argop is NFSOpnum4Close
-	Opcommit             Commit4Args              // if Argop is NFSOpnum4Commit
-	Opcreate             *Create4Args             // if Argop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Args          // if Argop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Args         // if Argop is NFSOpnum4Delegreturn
-	Opgetattr            Getattr4Args             // if Argop is NFSOpnum4Getattr
-	Oplink               Link4Args                // if Argop is NFSOpnum4Link
-	Oplock               *Lock4Args               // if Argop is NFSOpnum4Lock
-	Oplockt              *Lockt4Args              // if Argop is NFSOpnum4Lockt
-	Oplocku              *Locku4Args              // if Argop is NFSOpnum4Locku
-	Oplookup             *Lookup4Args             // if Argop is NFSOpnum4Lookup
-	Opnverify            *Nverify4Args            // if Argop is NFSOpnum4Nverify
-	Opopen               *Open4Args               // if Argop is NFSOpnum4Open
-	Opopenattr           Openattr4Args            // if Argop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Args        // if Argop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Args      // if Argop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Args              // if Argop is NFSOpnum4Putfh
-	Opread               *Read4Args               // if Argop is NFSOpnum4Read
-	Opreaddir            *Readdir4Args            // if Argop is NFSOpnum4Readdir
-	Opremove             *Remove4Args             // if Argop is NFSOpnum4Remove
-	Oprename             *Rename4Args             // if Argop is NFSOpnum4Rename
-	Oprenew              Renew4Args               // if Argop is NFSOpnum4Renew
-	Opsecinfo            *Secinfo4Args            // if Argop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Args            // if Argop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Args        // if Argop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Args // if Argop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Args             // if Argop is NFSOpnum4Verify
-	Opwrite              *Write4Args              // if Argop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Args   // if Argop is NFSOpnum4ReleaseLockowner
+	Argop                NFSOpnum4                `xdr:"argop,switch,case=10,case=16,case=23,case=24,case=27,case=31,case=32,case=10044"` // selects the arm
+	Opaccess             Access4Args              `xdr:"opaccess,case=3"`                                                                 // if Argop is NFSOpnum4Access
+	Opclose              Close4Args               `xdr:"opclose,case=4"`                                                                  // if Argop is NFSOpnum4Close
+	Opcommit             Commit4Args              `xdr:"opcommit,case=5"`                                                                 // if Argop is NFSOpnum4Commit
+	Opcreate             *Create4Args             `xdr:"opcreate,case=6,pointer"`                                                         // if Argop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Args          `xdr:"opdelegpurge,case=7"`                                                             // if Argop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Args         `xdr:"opdelegreturn,case=8"`                                                            // if Argop is NFSOpnum4Delegreturn
+	Opgetattr            Getattr4Args             `xdr:"opgetattr,case=9"`                                                                // if Argop is NFSOpnum4Getattr
+	Oplink               Link4Args                `xdr:"oplink,case=11"`                                                                  // if Argop is NFSOpnum4Link
+	Oplock               *Lock4Args               `xdr:"oplock,case=12,pointer"`                                                          // if Argop is NFSOpnum4Lock
+	Oplockt              *Lockt4Args              `xdr:"oplockt,case=13,pointer"`                                                         // if Argop is NFSOpnum4Lockt
+	Oplocku              *Locku4Args              `xdr:"oplocku,case=14,pointer"`                                                         // if Argop is NFSOpnum4Locku
+	Oplookup             *Lookup4Args             `xdr:"oplookup,case=15,pointer"`                                                        // if Argop is NFSOpnum4Lookup
+	Opnverify            *Nverify4Args            `xdr:"opnverify,case=17,pointer"`                                                       // if Argop is NFSOpnum4Nverify
+	Opopen               *Open4Args               `xdr:"opopen,case=18,pointer"`                                                          // if Argop is NFSOpnum4Open
+	Opopenattr           Openattr4Args            `xdr:"opopenattr,case=19"`                                                              // if Argop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Args        `xdr:"opopen_confirm,case=20,pointer"`                                                  // if Argop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Args      `xdr:"opopen_downgrade,case=21,pointer"`                                                // if Argop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Args              `xdr:"opputfh,case=22,pointer"`                                                         // if Argop is NFSOpnum4Putfh
+	Opread               *Read4Args               `xdr:"opread,case=25,pointer"`                                                          // if Argop is NFSOpnum4Read
+	Opreaddir            *Readdir4Args            `xdr:"opreaddir,case=26,pointer"`                                                       // if Argop is NFSOpnum4Readdir
+	Opremove             *Remove4Args             `xdr:"opremove,case=28,pointer"`                                                        // if Argop is NFSOpnum4Remove
+	Oprename             *Rename4Args             `xdr:"oprename,case=29,pointer"`                                                        // if Argop is NFSOpnum4Rename
+	Oprenew              Renew4Args               `xdr:"oprenew,case=30"`                                                                 // if Argop is NFSOpnum4Renew
+	Opsecinfo            *Secinfo4Args            `xdr:"opsecinfo,case=33,pointer"`                                                       // if Argop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Args            `xdr:"opsetattr,case=34,pointer"`                                                       // if Argop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Args        `xdr:"opsetclientid,case=35,pointer"`                                                   // if Argop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Args `xdr:"opsetclientid_confirm,case=36,pointer"`                                           // if Argop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Args             `xdr:"opverify,case=37,pointer"`                                                        // if Argop is NFSOpnum4Verify
+	Opwrite              *Write4Args              `xdr:"opwrite,case=38,pointer"`                                                         // if Argop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Args   `xdr:"oprelease_lockowner,case=39,pointer"`                                             // if Argop is NFSOpnum4ReleaseLockowner
 }
 
 // The bounds of NFSArgop4. Its size may be 2 GiB and more.
@@ -2354,45 +2354,45 @@ const (
 
 // NFSResop4 is union nfs_resop4, with the arm that Resop selects.
 type NFSResop4 struct {
-	Resop                NFSOpnum4               // selects the arm
-	Opaccess             Access4Res              // if Resop is NFSOpnum4Access
-	Opclose              Close4Res               // if Resop is NFSOpnum4Close
-	Opcommit             Commit4Res              // if Resop is NFSOpnum4Commit
-	Opcreate             Create4Res              // if Resop is NFSOpnum4Create
-	Opdelegpurge         Delegpurge4Res          // if Resop is NFSOpnum4Delegpurge
-	Opdelegreturn        Delegreturn4Res         // if Resop is NFSOpnum4Delegreturn
-	Opgetattr            *Getattr4Res            // if Resop is NFSOpnum4Getattr
-	Opgetfh              *Getfh4Res              // if Resop is NFSOpnum4Getfh
-	Oplink               *Link4Res               // if Resop is NFSOpnum4Link
-	Oplock               *Lock4Res               // if Resop is NFSOpnum4Lock
-	Oplockt              *Lockt4Res              // if Resop is NFSOpnum4Lockt
-	Oplocku              Locku4Res               // if Resop is NFSOpnum4Locku
-	Oplookup             *Lookup4Res             // if Resop is NFSOpnum4Lookup
-	Oplookupp            *Lookupp4Res            // if Resop is NFSOpnum4Lookupp
-	Opnverify            *Nverify4Res            // if Resop is NFSOpnum4Nverify
-	Opopen               *Open4Res               // if Resop is NFSOpnum4Open
-	Opopenattr           *Openattr4Res           // if Resop is NFSOpnum4Openattr
-	OpopenConfirm        *OpenConfirm4Res        // if Resop is NFSOpnum4OpenConfirm
-	OpopenDowngrade      *OpenDowngrade4Res      // if Resop is NFSOpnum4OpenDowngrade
-	Opputfh              *Putfh4Res              // if Resop is NFSOpnum4Putfh
-	Opputpubfh           *Putpubfh4Res           // if Resop is NFSOpnum4Putpubfh
-	Opputrootfh          *Putrootfh4Res          // if Resop is NFSOpnum4Putrootfh
-	Opread               *Read4Res               // if Resop is NFSOpnum4Read
-	Opreaddir            *Readdir4Res            // if Resop is NFSOpnum4Readdir
-	Opreadlink           *Readlink4Res           // if Resop is NFSOpnum4Readlink
-	Opremove             *Remove4Res             // if Resop is NFSOpnum4Remove
-	Oprename             *Rename4Res             // if Resop is NFSOpnum4Rename
-	Oprenew              *Renew4Res              // if Resop is NFSOpnum4Renew
-	Oprestorefh          *Restorefh4Res          // if Resop is NFSOpnum4Restorefh
-	Opsavefh             *Savefh4Res             // if Resop is NFSOpnum4Savefh
-	Opsecinfo            *Secinfo4Res            // if Resop is NFSOpnum4Secinfo
-	Opsetattr            *Setattr4Res            // if Resop is NFSOpnum4Setattr
-	Opsetclientid        *Setclientid4Res        // if Resop is NFSOpnum4Setclientid
-	OpsetclientidConfirm *SetclientidConfirm4Res // if Resop is NFSOpnum4SetclientidConfirm
-	Opverify             *Verify4Res             // if Resop is NFSOpnum4Verify
-	Opwrite              *Write4Res              // if Resop is NFSOpnum4Write
-	OpreleaseLockowner   *ReleaseLockowner4Res   // if Resop is NFSOpnum4ReleaseLockowner
-	Opillegal            *Illegal4Res            // if Resop is NFSOpnum4Illegal
+	Resop                NFSOpnum4               `xdr:"resop,switch"`                          // selects the arm
+	Opaccess             Access4Res              `xdr:"opaccess,case=3"`                       // if Resop is NFSOpnum4Access
+	Opclose              Close4Res               `xdr:"opclose,case=4"`                        // if Resop is NFSOpnum4Close
+	Opcommit             Commit4Res              `xdr:"opcommit,case=5"`                       // if Resop is NFSOpnum4Commit
+	Opcreate             Create4Res              `xdr:"opcreate,case=6"`                       // if Resop is NFSOpnum4Create
+	Opdelegpurge         Delegpurge4Res          `xdr:"opdelegpurge,case=7"`                   // if Resop is NFSOpnum4Delegpurge
+	Opdelegreturn        Delegreturn4Res         `xdr:"opdelegreturn,case=8"`                  // if Resop is NFSOpnum4Delegreturn
+	Opgetattr            *Getattr4Res            `xdr:"opgetattr,case=9,pointer"`              // if Resop is NFSOpnum4Getattr
+	Opgetfh              *Getfh4Res              `xdr:"opgetfh,case=10,pointer"`               // if Resop is NFSOpnum4Getfh
+	Oplink               *Link4Res               `xdr:"oplink,case=11,pointer"`                // if Resop is NFSOpnum4Link
+	Oplock               *Lock4Res               `xdr:"oplock,case=12,pointer"`                // if Resop is NFSOpnum4Lock
+	Oplockt              *Lockt4Res              `xdr:"oplockt,case=13,pointer"`               // if Resop is NFSOpnum4Lockt
+	Oplocku              Locku4Res               `xdr:"oplocku,case=14"`                       // if Resop is NFSOpnum4Locku
+	Oplookup             *Lookup4Res             `xdr:"oplookup,case=15,pointer"`              // if Resop is NFSOpnum4Lookup
+	Oplookupp            *Lookupp4Res            `xdr:"oplookupp,case=16,pointer"`             // if Resop is NFSOpnum4Lookupp
+	Opnverify            *Nverify4Res            `xdr:"opnverify,case=17,pointer"`             // if Resop is NFSOpnum4Nverify
+	Opopen               *Open4Res               `xdr:"opopen,case=18,pointer"`                // if Resop is NFSOpnum4Open
+	Opopenattr           *Openattr4Res           `xdr:"opopenattr,case=19,pointer"`            // if Resop is NFSOpnum4Openattr
+	OpopenConfirm        *OpenConfirm4Res        `xdr:"opopen_confirm,case=20,pointer"`        // if Resop is NFSOpnum4OpenConfirm
+	OpopenDowngrade      *OpenDowngrade4Res      `xdr:"opopen_downgrade,case=21,pointer"`      // if Resop is NFSOpnum4OpenDowngrade
+	Opputfh              *Putfh4Res              `xdr:"opputfh,case=22,pointer"`               // if Resop is NFSOpnum4Putfh
+	Opputpubfh           *Putpubfh4Res           `xdr:"opputpubfh,case=23,pointer"`            // if Resop is NFSOpnum4Putpubfh
+	Opputrootfh          *Putrootfh4Res          `xdr:"opputrootfh,case=24,pointer"`           // if Resop is NFSOpnum4Putrootfh
+	Opread               *Read4Res               `xdr:"opread,case=25,pointer"`                // if Resop is NFSOpnum4Read
+	Opreaddir            *Readdir4Res            `xdr:"opreaddir,case=26,pointer"`             // if Resop is NFSOpnum4Readdir
+	Opreadlink           *Readlink4Res           `xdr:"opreadlink,case=27,pointer"`            // if Resop is NFSOpnum4Readlink
+	Opremove             *Remove4Res             `xdr:"opremove,case=28,pointer"`              // if Resop is NFSOpnum4Remove
+	Oprename             *Rename4Res             `xdr:"oprename,case=29,pointer"`              // if Resop is NFSOpnum4Rename
+	Oprenew              *Renew4Res              `xdr:"oprenew,case=30,pointer"`               // if Resop is NFSOpnum4Renew
+	Oprestorefh          *Restorefh4Res          `xdr:"oprestorefh,case=31,pointer"`           // if Resop is NFSOpnum4Restorefh
+	Opsavefh             *Savefh4Res             `xdr:"opsavefh,case=32,pointer"`              // if Resop is NFSOpnum4Savefh
+	Opsecinfo            *Secinfo4Res            `xdr:"opsecinfo,case=33,pointer"`             // if Resop is NFSOpnum4Secinfo
+	Opsetattr            *Setattr4Res            `xdr:"opsetattr,case=34,pointer"`             // if Resop is NFSOpnum4Setattr
+	Opsetclientid        *Setclientid4Res        `xdr:"opsetclientid,case=35,pointer"`         // if Resop is NFSOpnum4Setclientid
+	OpsetclientidConfirm *SetclientidConfirm4Res `xdr:"opsetclientid_confirm,case=36,pointer"` // if Resop is NFSOpnum4SetclientidConfirm
+	Opverify             *Verify4Res             `xdr:"opverify,case=37,pointer"`              // if Resop is NFSOpnum4Verify
+	Opwrite              *Write4Res              `xdr:"opwrite,case=38,pointer"`               // if Resop is NFSOpnum4Write
+	OpreleaseLockowner   *ReleaseLockowner4Res   `xdr:"oprelease_lockowner,case=39,pointer"`   // if Resop is NFSOpnum4ReleaseLockowner
+	Opillegal            *Illegal4Res            `xdr:"opillegal,case=10044,pointer"`          // if Resop is NFSOpnum4Illegal
 }
 
 // The bounds of NFSResop4. Its size may be 2 GiB and more.
@@ -2403,9 +2403,9 @@ const (
 
 // Compound4Args is struct COMPOUND4args.
 type Compound4Args struct {
-	Tag          UTF8StrCs
-	Minorversion uint32
-	Argarray     []NFSArgop4
+	Tag          UTF8StrCs   `xdr:"tag"`
+	Minorversion uint32      `xdr:"minorversion"`
+	Argarray     []NFSArgop4 `xdr:"argarray"`
 }
 
 // The bounds of Compound4Args. Its size may be 2 GiB and more.
@@ -2416,9 +2416,9 @@ const (
 
 // Compound4Res is struct COMPOUND4res.
 type Compound4Res struct {
-	Status   Nfsstat4
-	Tag      UTF8StrCs
-	Resarray []NFSResop4
+	Status   Nfsstat4    `xdr:"status"`
+	Tag      UTF8StrCs   `xdr:"tag"`
+	Resarray []NFSResop4 `xdr:"resarray"`
 }
 
 // The bounds of Compound4Res. Its size may be 2 GiB and more.
@@ -2431,8 +2431,8 @@ const (
 //
 // NFS4 callback procedure definitions and program
 type CbGetattr4Args struct {
-	FH          NFSFH4
-	AttrRequest Bitmap4
+	FH          NFSFH4  `xdr:"fh"`
+	AttrRequest Bitmap4 `xdr:"attr_request"`
 }
 
 // The bounds of CbGetattr4Args. Its size may be 2 GiB and more.
@@ -2443,7 +2443,7 @@ const (
 
 // CbGetattr4Resok is struct CB_GETATTR4resok.
 type CbGetattr4Resok struct {
-	ObjAttributes Fattr4
+	ObjAttributes Fattr4 `xdr:"obj_attributes"`
 }
 
 // The bounds of CbGetattr4Resok. Its size may be 2 GiB and more.
@@ -2454,8 +2454,8 @@ const (
 
 // CbGetattr4Res is union CB_GETATTR4res, with the arm that Status selects.
 type CbGetattr4Res struct {
-	Status Nfsstat4        // selects the arm
-	Resok4 CbGetattr4Resok // if Status is Nfsstat4OK
+	Status Nfsstat4        `xdr:"status,switch,default"` // selects the arm
+	Resok4 CbGetattr4Resok `xdr:"resok4,case=0"`         // if Status is Nfsstat4OK
 }
 
 // The bounds of CbGetattr4Res. Its size may be 2 GiB and more.
@@ -2466,9 +2466,9 @@ const (
 
 // CbRecall4Args is struct CB_RECALL4args.
 type CbRecall4Args struct {
-	Stateid  Stateid4
-	Truncate bool
-	FH       NFSFH4
+	Stateid  Stateid4 `xdr:"stateid"`
+	Truncate bool     `xdr:"truncate"`
+	FH       NFSFH4   `xdr:"fh"`
 }
 
 // The bounds of CbRecall4Args.
@@ -2480,7 +2480,7 @@ const (
 
 // CbRecall4Res is struct CB_RECALL4res.
 type CbRecall4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // CbRecall4ResFixedSize is the size of every CbRecall4Res on the wire, in bytes.
@@ -2490,7 +2490,7 @@ const CbRecall4ResFixedSize = 4
 //
 // CB_ILLEGAL: Response for illegal operation numbers
 type CbIllegal4Res struct {
-	Status Nfsstat4
+	Status Nfsstat4 `xdr:"status"`
 }
 
 // CbIllegal4ResFixedSize is the size of every CbIllegal4Res on the wire, in bytes.
@@ -2513,9 +2513,9 @@ const NFSCbOpnum4FixedSize = 4
 
 // NFSCbArgop4 is union nfs_cb_argop4, with the arm that Argop selects.
 type NFSCbArgop4 struct {
-	Argop       uint32         // selects the arm
-	Opcbgetattr CbGetattr4Args // if Argop is 3
-	Opcbrecall  CbRecall4Args  // if Argop is 4
+	Argop       uint32         `xdr:"argop,switch,case=10044"` // selects the arm
+	Opcbgetattr CbGetattr4Args `xdr:"opcbgetattr,case=3"`      // if Argop is 3
+	Opcbrecall  CbRecall4Args  `xdr:"opcbrecall,case=4"`       // if Argop is 4
 }
 
 // The bounds of NFSCbArgop4. Its size may be 2 GiB and more.
@@ -2526,10 +2526,10 @@ const (
 
 // NFSCbResop4 is union nfs_cb_resop4, with the arm that Resop selects.
 type NFSCbResop4 struct {
-	Resop       uint32        // selects the arm
-	Opcbgetattr CbGetattr4Res // if Resop is 3
-	Opcbrecall  CbRecall4Res  // if Resop is 4
-	Opcbillegal CbIllegal4Res // if Resop is 10044
+	Resop       uint32        `xdr:"resop,switch"`           // selects the arm
+	Opcbgetattr CbGetattr4Res `xdr:"opcbgetattr,case=3"`     // if Resop is 3
+	Opcbrecall  CbRecall4Res  `xdr:"opcbrecall,case=4"`      // if Resop is 4
+	Opcbillegal CbIllegal4Res `xdr:"opcbillegal,case=10044"` // if Resop is 10044
 }
 
 // The bounds of NFSCbResop4. Its size may be 2 GiB and more.
@@ -2540,10 +2540,10 @@ const (
 
 // CbCompound4Args is struct CB_COMPOUND4args.
 type CbCompound4Args struct {
-	Tag           UTF8StrCs
-	Minorversion  uint32
-	CallbackIdent uint32
-	Argarray      []NFSCbArgop4
+	Tag           UTF8StrCs     `xdr:"tag"`
+	Minorversion  uint32        `xdr:"minorversion"`
+	CallbackIdent uint32        `xdr:"callback_ident"`
+	Argarray      []NFSCbArgop4 `xdr:"argarray"`
 }
 
 // The bounds of CbCompound4Args. Its size may be 2 GiB and more.
@@ -2554,9 +2554,9 @@ const (
 
 // CbCompound4Res is struct CB_COMPOUND4res.
 type CbCompound4Res struct {
-	Status   Nfsstat4
-	Tag      UTF8StrCs
-	Resarray []NFSCbResop4
+	Status   Nfsstat4      `xdr:"status"`
+	Tag      UTF8StrCs     `xdr:"tag"`
+	Resarray []NFSCbResop4 `xdr:"resarray"`
 }
 
 // The bounds of CbCompound4Res. Its size may be 2 GiB and more.

@@ -34,7 +34,7 @@ const (
 
 // Message is struct echo_message.
 type Message struct {
-	Data []byte
+	Data []byte `xdr:"data"`
 }
 
 // The bounds of Message.

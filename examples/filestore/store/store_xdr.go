@@ -60,9 +60,9 @@ const (
 
 // WriteArgs is struct store_write_args.
 type WriteArgs struct {
-	Name   Name
-	Offset uint64
-	Data   []byte
+	Name   Name   `xdr:"name,string"`
+	Offset uint64 `xdr:"offset"`
+	Data   []byte `xdr:"data"`
 }
 
 // The bounds of WriteArgs.
@@ -74,8 +74,8 @@ const (
 
 // WriteRes is struct store_write_res.
 type WriteRes struct {
-	Status Status
-	Count  uint32
+	Status Status `xdr:"status"`
+	Count  uint32 `xdr:"count"`
 }
 
 // WriteResFixedSize is the size of every WriteRes on the wire, in bytes.
@@ -83,9 +83,9 @@ const WriteResFixedSize = 8
 
 // ReadArgs is struct store_read_args.
 type ReadArgs struct {
-	Name   Name
-	Offset uint64
-	Count  uint32
+	Name   Name   `xdr:"name,string"`
+	Offset uint64 `xdr:"offset"`
+	Count  uint32 `xdr:"count"`
 }
 
 // The bounds of ReadArgs.
@@ -97,8 +97,8 @@ const (
 
 // ReadOK is struct store_read_ok.
 type ReadOK struct {
-	EOF  bool
-	Data []byte
+	EOF  bool   `xdr:"eof"`
+	Data []byte `xdr:"data"`
 }
 
 // The bounds of ReadOK.
@@ -110,8 +110,8 @@ const (
 
 // ReadRes is union store_read_res, with the arm that Status selects.
 type ReadRes struct {
-	Status Status // selects the arm
-	OK     ReadOK // if Status is OK
+	Status Status `xdr:"status,switch,default"` // selects the arm
+	OK     ReadOK `xdr:"ok,case=0"`             // if Status is OK
 }
 
 // The bounds of ReadRes.

@@ -49,11 +49,11 @@ const DoneFixedSize = 4
 //
 // Where a version of a program is, on a kind of network.
 type Mapping struct {
-	Prog  uint32
-	Vers  uint32
-	NetID String // which network; with it the form of the address
-	Addr  String // universal address
-	Owner String // who may take it out again; servers have their own idea
+	Prog  uint32 `xdr:"r_prog"`
+	Vers  uint32 `xdr:"r_vers"`
+	NetID String `xdr:"r_netid,string"` // which network; with it the form of the address
+	Addr  String `xdr:"r_addr,string"`  // universal address
+	Owner String `xdr:"r_owner,string"` // who may take it out again; servers have their own idea
 }
 
 // The bounds of Mapping.

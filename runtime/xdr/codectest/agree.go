@@ -183,7 +183,7 @@ type maybe struct {
 
 // optional returns the content of an xdr.Optional.
 func optional(v reflect.Value) (maybe, bool) {
-	if v.Kind() != reflect.Struct || v.NumField() != 2 || v.Type().Field(1).Tag.Get("xdr") != "presence" {
+	if v.Kind() != reflect.Struct || v.NumField() != 2 || v.Type().Field(1).Tag.Get("xdr") != ",presence" {
 		return maybe{}, false
 	}
 	return maybe{v.FieldByName("Present").Bool(), v.FieldByName("Value")}, true

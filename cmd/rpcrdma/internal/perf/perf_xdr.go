@@ -26,8 +26,8 @@ const (
 
 // WriteArgs is struct perf_write_args.
 type WriteArgs struct {
-	Check uint32 // CRC-32 (IEEE) of the data, 0: none
-	Data  []byte
+	Check uint32 `xdr:"check"` // CRC-32 (IEEE) of the data, 0: none
+	Data  []byte `xdr:"data"`
 }
 
 // The bounds of WriteArgs.
@@ -39,8 +39,8 @@ const (
 
 // WriteRes is struct perf_write_res.
 type WriteRes struct {
-	Count uint32 // bytes received
-	Good  bool   // the CRC was right, or there was none
+	Count uint32 `xdr:"count"` // bytes received
+	Good  bool   `xdr:"good"`  // the CRC was right, or there was none
 }
 
 // WriteResFixedSize is the size of every WriteRes on the wire, in bytes.
@@ -48,8 +48,8 @@ const WriteResFixedSize = 8
 
 // ReadArgs is struct perf_read_args.
 type ReadArgs struct {
-	Count uint32 // bytes to return
-	Seed  uint32 // selects the offset in the pattern
+	Count uint32 `xdr:"count"` // bytes to return
+	Seed  uint32 `xdr:"seed"`  // selects the offset in the pattern
 }
 
 // ReadArgsFixedSize is the size of every ReadArgs on the wire, in bytes.
@@ -57,7 +57,7 @@ const ReadArgsFixedSize = 8
 
 // ReadRes is struct perf_read_res.
 type ReadRes struct {
-	Data []byte
+	Data []byte `xdr:"data"`
 }
 
 // The bounds of ReadRes.

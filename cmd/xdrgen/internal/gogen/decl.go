@@ -49,14 +49,14 @@ func (g *gen) structDecl(t *plan.Type) {
 	g.t.Add(g.doc(name, what, d.Doc))
 	var fields []jen.Code
 	for _, f := range t.Fields {
-		fields = append(fields, g.fieldDecl(f, g.goType(f.Step), ""))
+		fields = append(fields, g.fieldDecl(f, g.goType(f.Step), tag(f), ""))
 	}
 	g.t.Type().Id(name).Struct(fields...)
 	g.methods(t)
 }
 
-func (g *gen) fieldDecl(f *plan.Field, t jen.Code, note string) jen.Code {
-	s := jen.Id(g.names.field[f.Field]).Add(t)
+func (g *gen) fieldDecl(f *plan.Field, t, tag jen.Code, note string) jen.Code {
+	s := jen.Id(g.names.field[f.Field]).Add(t, tag)
 	note = strings.Join(slices.Concat(nonEmpty(note), nonEmpty(f.Tail), nonEmpty(narrowNote(f.Type))), "; ")
 	if note != "" {
 		s.Comment(tail(note))

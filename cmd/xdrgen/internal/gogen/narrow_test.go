@@ -34,9 +34,9 @@ func TestNarrow(t *testing.T) {
 	}
 	want := []string{
 		"// unsigned short in the source; Go keeps all 32 bits",
-		"A int32 // tail; short in the source; Go keeps all 32 bits",
-		"B []uint32 // u_char in the source; Go keeps all 32 bits",
-		"E [2]int32 // int16_t in the source; Go keeps all 32 bits",
+		"A int32 `xdr:\"a\"` // tail; short in the source; Go keeps all 32 bits",
+		"B []uint32 `xdr:\"b\"` // u_char in the source; Go keeps all 32 bits",
+		"E [2]int32 `xdr:\"e\"` // int16_t in the source; Go keeps all 32 bits",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

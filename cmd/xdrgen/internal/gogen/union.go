@@ -19,7 +19,7 @@ func (g *gen) union(t *plan.Type) {
 	name := g.names.decl[d]
 	disc := g.names.field[d.Disc]
 	g.t.Add(g.doc(name, "union "+d.Name+", with the arm that "+disc+" selects", d.Doc))
-	fields := []jen.Code{g.fieldDecl(t.Disc, g.goType(t.Disc.Step), "selects the arm")}
+	fields := []jen.Code{g.fieldDecl(t.Disc, g.goType(t.Disc.Step), discTag(t), "selects the arm")}
 	for _, a := range t.Arms {
 		if a.Field == nil {
 			continue
@@ -28,7 +28,7 @@ func (g *gen) union(t *plan.Type) {
 		if a.Pointer {
 			typ = jen.Op("*").Add(typ)
 		}
-		fields = append(fields, g.fieldDecl(a.Field, typ, "if "+disc+" is "+g.labelText(t, a)))
+		fields = append(fields, g.fieldDecl(a.Field, typ, armTag(t, a), "if "+disc+" is "+g.labelText(t, a)))
 	}
 	g.t.Type().Id(name).Struct(fields...)
 	g.methods(t)

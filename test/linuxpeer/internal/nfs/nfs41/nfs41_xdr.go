@@ -134,8 +134,8 @@ const (
 
 // Time is struct nfstime4.
 type Time struct {
-	Seconds  int64
-	Nseconds uint32
+	Seconds  int64  `xdr:"seconds"`
+	Nseconds uint32 `xdr:"nseconds"`
 }
 
 // TimeFixedSize is the size of every Time on the wire, in bytes.
@@ -143,9 +143,9 @@ const TimeFixedSize = 12
 
 // ImplID is struct nfs_impl_id4.
 type ImplID struct {
-	Domain UTF8String
-	Name   UTF8String
-	Date   Time
+	Domain UTF8String `xdr:"nii_domain"`
+	Name   UTF8String `xdr:"nii_name"`
+	Date   Time       `xdr:"nii_date"`
 }
 
 // The bounds of ImplID. Its size may be 2 GiB and more.
@@ -156,8 +156,8 @@ const (
 
 // ClientOwner is struct client_owner4.
 type ClientOwner struct {
-	Verifier Verifier
-	OwnerID  []byte
+	Verifier Verifier `xdr:"co_verifier"`
+	OwnerID  []byte   `xdr:"co_ownerid"`
 }
 
 // The bounds of ClientOwner.
@@ -169,8 +169,8 @@ const (
 
 // ServerOwner is struct server_owner4.
 type ServerOwner struct {
-	MinorID uint64
-	MajorID []byte
+	MinorID uint64 `xdr:"so_minor_id"`
+	MajorID []byte `xdr:"so_major_id"`
 }
 
 // The bounds of ServerOwner.
@@ -182,8 +182,8 @@ const (
 
 // StateProtectOps is struct state_protect_ops4.
 type StateProtectOps struct {
-	MustEnforce Bitmap
-	MustAllow   Bitmap
+	MustEnforce Bitmap `xdr:"spo_must_enforce"`
+	MustAllow   Bitmap `xdr:"spo_must_allow"`
 }
 
 // The bounds of StateProtectOps. Its size may be 2 GiB and more.
@@ -194,11 +194,11 @@ const (
 
 // SSVParms is struct ssv_sp_parms4.
 type SSVParms struct {
-	Ops           StateProtectOps
-	HashAlgs      []SecOID
-	EncrAlgs      []SecOID
-	Window        uint32
-	NumGSSHandles uint32
+	Ops           StateProtectOps `xdr:"ssp_ops"`
+	HashAlgs      []SecOID        `xdr:"ssp_hash_algs"`
+	EncrAlgs      []SecOID        `xdr:"ssp_encr_algs"`
+	Window        uint32          `xdr:"ssp_window"`
+	NumGSSHandles uint32          `xdr:"ssp_num_gss_handles"`
 }
 
 // The bounds of SSVParms. Its size may be 2 GiB and more.
@@ -222,9 +222,9 @@ const StateProtectHowFixedSize = 4
 
 // StateProtectArgs is union state_protect4_a, with the arm that How selects.
 type StateProtectArgs struct {
-	How      StateProtectHow // selects the arm
-	MachOps  StateProtectOps // if How is StateProtectHowMachCred
-	SSVParms SSVParms        // if How is StateProtectHowSSV
+	How      StateProtectHow `xdr:"spa_how,switch,case=0"` // selects the arm
+	MachOps  StateProtectOps `xdr:"spa_mach_ops,case=1"`   // if How is StateProtectHowMachCred
+	SSVParms SSVParms        `xdr:"spa_ssv_parms,case=2"`  // if How is StateProtectHowSSV
 }
 
 // The bounds of StateProtectArgs. Its size may be 2 GiB and more.
@@ -235,10 +235,10 @@ const (
 
 // ExchangeIDArgs is struct EXCHANGE_ID4args.
 type ExchangeIDArgs struct {
-	ClientOwner  ClientOwner
-	Flags        uint32
-	StateProtect StateProtectArgs
-	ImplID       []ImplID
+	ClientOwner  ClientOwner      `xdr:"eia_clientowner"`
+	Flags        uint32           `xdr:"eia_flags"`
+	StateProtect StateProtectArgs `xdr:"eia_state_protect"`
+	ImplID       []ImplID         `xdr:"eia_client_impl_id"`
 }
 
 // The bounds of ExchangeIDArgs. Its size may be 2 GiB and more.
@@ -249,12 +249,12 @@ const (
 
 // SSVInfo is struct ssv_prot_info4.
 type SSVInfo struct {
-	Ops     StateProtectOps
-	HashAlg uint32
-	EncrAlg uint32
-	SSVLen  uint32
-	Window  uint32
-	Handles []GSSHandle
+	Ops     StateProtectOps `xdr:"spi_ops"`
+	HashAlg uint32          `xdr:"spi_hash_alg"`
+	EncrAlg uint32          `xdr:"spi_encr_alg"`
+	SSVLen  uint32          `xdr:"spi_ssv_len"`
+	Window  uint32          `xdr:"spi_window"`
+	Handles []GSSHandle     `xdr:"spi_handles"`
 }
 
 // The bounds of SSVInfo. Its size may be 2 GiB and more.
@@ -265,9 +265,9 @@ const (
 
 // StateProtectRes is union state_protect4_r, with the arm that How selects.
 type StateProtectRes struct {
-	How     StateProtectHow // selects the arm
-	MachOps StateProtectOps // if How is StateProtectHowMachCred
-	SSVInfo *SSVInfo        // if How is StateProtectHowSSV
+	How     StateProtectHow `xdr:"spr_how,switch,case=0"`       // selects the arm
+	MachOps StateProtectOps `xdr:"spr_mach_ops,case=1"`         // if How is StateProtectHowMachCred
+	SSVInfo *SSVInfo        `xdr:"spr_ssv_info,case=2,pointer"` // if How is StateProtectHowSSV
 }
 
 // The bounds of StateProtectRes. Its size may be 2 GiB and more.
@@ -278,13 +278,13 @@ const (
 
 // ExchangeIDResOK is struct EXCHANGE_ID4resok.
 type ExchangeIDResOK struct {
-	ClientID     uint64
-	SequenceID   uint32
-	Flags        uint32
-	StateProtect StateProtectRes
-	ServerOwner  ServerOwner
-	ServerScope  []byte
-	ImplID       []ImplID
+	ClientID     uint64          `xdr:"eir_clientid"`
+	SequenceID   uint32          `xdr:"eir_sequenceid"`
+	Flags        uint32          `xdr:"eir_flags"`
+	StateProtect StateProtectRes `xdr:"eir_state_protect"`
+	ServerOwner  ServerOwner     `xdr:"eir_server_owner"`
+	ServerScope  []byte          `xdr:"eir_server_scope"`
+	ImplID       []ImplID        `xdr:"eir_server_impl_id"`
 }
 
 // The bounds of ExchangeIDResOK. Its size may be 2 GiB and more.
@@ -295,8 +295,8 @@ const (
 
 // ExchangeIDRes is union EXCHANGE_ID4res, with the arm that Status selects.
 type ExchangeIDRes struct {
-	Status Status           // selects the arm
-	OK     *ExchangeIDResOK // if Status is StatusOK
+	Status Status           `xdr:"eir_status,switch,default"` // selects the arm
+	OK     *ExchangeIDResOK `xdr:"eir_resok4,case=0,pointer"` // if Status is StatusOK
 }
 
 // The bounds of ExchangeIDRes. Its size may be 2 GiB and more.
@@ -307,9 +307,9 @@ const (
 
 // CompoundHead is struct compound_head4.
 type CompoundHead struct {
-	Tag          UTF8String
-	MinorVersion uint32
-	Operations   uint32
+	Tag          UTF8String `xdr:"tag"`
+	MinorVersion uint32     `xdr:"minorversion"`
+	Operations   uint32     `xdr:"operations"`
 }
 
 // The bounds of CompoundHead. Its size may be 2 GiB and more.
@@ -320,9 +320,9 @@ const (
 
 // ResOp is union nfs_resop4, with the arm that Resop selects.
 type ResOp struct {
-	Resop      uint32        // selects the arm
-	ExchangeID ExchangeIDRes // if Resop is OpExchangeID
-	Status     Status        // if Resop is anything else
+	Resop      uint32        `xdr:"resop,switch"`          // selects the arm
+	ExchangeID ExchangeIDRes `xdr:"opexchange_id,case=42"` // if Resop is OpExchangeID
+	Status     Status        `xdr:"status,default"`        // if Resop is anything else
 }
 
 // The bounds of ResOp. Its size may be 2 GiB and more.
@@ -333,9 +333,9 @@ const (
 
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
-	Status  Status
-	Tag     UTF8String
-	Results []ResOp
+	Status  Status     `xdr:"status"`
+	Tag     UTF8String `xdr:"tag"`
+	Results []ResOp    `xdr:"resarray"`
 }
 
 // The bounds of CompoundRes. Its size may be 2 GiB and more.
