@@ -153,7 +153,7 @@ lint: ## run gofumpt and staticcheck at the versions of tools.mod
 bench-codec: ## compare generated codecs with hand-written ones and others
 	cd bench && $(GO) run ./cmd/codecbench
 
-bench-compile: ## time the compiler beside others, as whole processes
+bench-compile: ## time the compiler beside others, as whole processes, and the Go compiler on the code of each
 	cd bench && $(GO) run ./cmd/compilebench
 
 bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over it

@@ -9,19 +9,24 @@ require (
 )
 
 require (
+	github.com/bufbuild/protocompile v0.14.1
 	github.com/rpcrdma/rpcrdma v0.0.0-00010101000000-000000000000
 	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
 	github.com/xdrpp/goxdr v0.1.1 // indirect
 	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace github.com/rpcrdma/rpcrdma => ../
 
-tool github.com/xdrpp/goxdr/cmd/goxdr
+tool (
+	github.com/xdrpp/goxdr/cmd/goxdr
+	google.golang.org/protobuf/cmd/protoc-gen-go
+)

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/rpcrdma/rpcrdma/bench/internal/figures"
@@ -29,14 +27,10 @@ type row struct {
 
 type report struct {
 	figures.Head
-	Input int   `json:"input_lines"`
-	Rows  []row `json:"rows"`
-}
-
-func newReport(rounds int, file string) (*report, error) {
-	text, err := os.ReadFile(file)
-	r := &report{Head: figures.NewHead(rounds, 0), Input: strings.Count(string(text), "\n")}
-	return r, err
+	Input      int       `json:"input_lines"`
+	Rows       []row     `json:"rows"`
+	CodeRounds int       `json:"code_rounds,omitempty"`
+	Code       []codeRow `json:"code,omitempty"`
 }
 
 func (r *report) add(t *tool, wall, cpu measure.Result) error {
@@ -53,6 +47,23 @@ func (r *report) add(t *tool, wall, cpu measure.Result) error {
 }
 
 func (r *report) writeTable(out io.Writer) error {
+	if len(r.Rows) > 0 {
+		if err := r.writeTools(out); err != nil {
+			return err
+		}
+	}
+	if len(r.Code) == 0 {
+		return nil
+	}
+	if len(r.Rows) > 0 {
+		fmt.Fprintln(out)
+	}
+	h := r.Head
+	h.Rounds = r.CodeRounds
+	return writeCode(out, h, r.Code)
+}
+
+func (r *report) writeTools(out io.Writer) error {
 	fmt.Fprintf(out, "%s, interleaved, of whole processes on %d lines\n", r.Head, r.Input)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\ntool\twall ms\tlow to high\tCPU ms\tratio\tlines\ttarget\tdoes without")

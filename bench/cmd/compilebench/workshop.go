@@ -11,20 +11,33 @@ import (
 
 // workshop is a temporary folder with the programs to time and their input.
 type workshop struct {
-	dir, root     string // root is the folder of the main module
-	xdrgen, goxdr string
+	dir, home             string // home is the folder of the main module
+	root                  string // checkout to measure
+	xdrgen, goxdr, protoc string // protoc is protoc-gen-go
 }
 
-func newWorkshop(dir string) (*workshop, error) {
+// newWorkshop builds the programs. If root is empty, it is the main module that this one uses.
+func newWorkshop(dir, root string) (*workshop, error) {
 	mod, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/rpcrdma/rpcrdma").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list, in the bench module: %w", err)
 	}
-	w := &workshop{dir: dir, root: strings.TrimSpace(string(mod)), xdrgen: filepath.Join(dir, "xdrgen"), goxdr: filepath.Join(dir, "goxdr")}
+	home := strings.TrimSpace(string(mod))
+	if root == "" {
+		root = home
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	w := &workshop{
+		dir: dir, home: home, root: root,
+		xdrgen: filepath.Join(dir, "xdrgen"), goxdr: filepath.Join(dir, "goxdr"), protoc: filepath.Join(dir, "protoc-gen-go"),
+	}
 	return w, errors.Join(
 		command(w.root, "go", "build", "-o", w.xdrgen, "./cmd/xdrgen"),
 		command(w.root, "go", "build", "-o", filepath.Join(dir, "extract"), "./tools/extract"),
 		command("", "go", "build", "-o", w.goxdr, "github.com/xdrpp/goxdr/cmd/goxdr"),
+		command("", "go", "build", "-o", w.protoc, "google.golang.org/protobuf/cmd/protoc-gen-go"),
 	)
 }
 
@@ -88,5 +101,5 @@ func (w *workshop) corpus() string {
 	if filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(w.root, dir)
+	return filepath.Join(w.home, dir)
 }
