@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // BackchannelConfig configures NewBackchannel. A nil BackchannelConfig is valid and has the default
@@ -35,7 +37,7 @@ type Backchannel struct {
 	wait   time.Duration
 	losses int
 	events func(Event)
-	xids   xids
+	xids   oncrpc.XIDs
 	again  atomic.Uint64
 
 	mu      sync.Mutex
@@ -56,7 +58,7 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 			b.losses = max(cfg.Retransmits, 0)
 		}
 	}
-	b.xids.seed()
+	b.xids.Seed()
 	return b
 }
 
@@ -89,7 +91,7 @@ func (b *Backchannel) latest() *Conn {
 }
 
 // XID returns the next transaction ID. It is unique if all Calls of the Backchannel use it.
-func (b *Backchannel) XID() uint32 { return b.xids.next() }
+func (b *Backchannel) XID() uint32 { return b.xids.Next() }
 
 // Retransmissions returns the number of times that Calls were sent again on a further connection.
 func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }

@@ -21,7 +21,7 @@ type session struct {
 
 // ServeRPC implements rdmaio.Handler.
 func (s *session) ServeRPC(r *rdmaio.Request) {
-	s.back.Bind(r.Conn())
+	s.back.Bind(r.Conn().(*rdmaio.Conn))
 	r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 }
 
@@ -102,7 +102,7 @@ func TestBackchannelBindsLate(t *testing.T) {
 			w := rdmaiotest.New(t)
 			bound := make(chan *rdmaio.Conn, 1)
 			w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-				bound <- r.Conn()
+				bound <- r.Conn().(*rdmaio.Conn)
 				r.Reply(rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}, nil)
 			}), &rdmaio.Config{ReverseCredits: 4})
 			back := rdmaio.NewBackchannel(&rdmaio.BackchannelConfig{Wait: 3 * time.Second})

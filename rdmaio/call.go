@@ -10,56 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
-
-// Call is an RPC to make. It may be used again when the method that made it has returned.
-type Call struct {
-	// Message is the RPC Call. No other Call in progress on the connection may have its XID. A
-	// retransmission on another connection keeps the XID (R284).
-	Message
-
-	// Results are the buffers for the results that the upper-layer binding makes eligible for
-	// direct placement, in the order of the results. Each must have room for the largest result
-	// (R84). The server may write to all of it, used or not (RFC 8166 §4.3.2.2; R58). An empty
-	// slice asks for that result inline.
-	Results [][]byte
-
-	// ReplyBuf is the buffer for the reply without the Results. If the largest reply, its verifier
-	// included (RFC 8166 §8.2.2.2; R103), may not fit inline, ReplyBuf must be as long as that, or
-	// MaxReply must be set. Otherwise the peer refuses the Call when the reply does not fit. If its
-	// length is more than an inline reply can have, the connection offers ReplyBuf as the reply
-	// chunk. If nil, the reply is received in memory allocated for it.
-	ReplyBuf []byte
-
-	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
-	// of ReplyBuf is used and ReplyBuf is offered. If negative, no reply chunk is offered.
-	//
-	// If MaxReply is more than an inline reply can have, the connection offers that much memory of
-	// its own as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated for it
-	// if it is longer.
-	MaxReply int
-
-	reply Reply
-	end   *CallEnd // nil without Config.Events
-}
-
-// Reply is the answer to a Call. It is valid until its Call is used again.
-type Reply struct {
-	// Message is the RPC Reply without the Items. It is a part of ReplyBuf if it fits there, except
-	// that a reply which came inline, although ReplyBuf was offered as the reply chunk, has memory
-	// of its own.
-	Message []byte
-
-	// Items has an element for each of Results: Data is the part of that slice that the server
-	// filled, or nil if it filled none. Pass Items to xdr.Decoder.ReinsertInOrder. It compares the
-	// length with the count in the stream, because a server of version 1 may include XDR padding in
-	// the length (R81, R83).
-	Items []xdr.Item
-
-	// Padding describes the padding in Message, if the server sent any (Config.Legacy).
-	Padding Padding
-}
 
 // slot holds the state of one Call in progress. A connection has as many as it has credits.
 type slot struct {
@@ -103,20 +56,20 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	if call == nil {
 		return nil, &CallError{Err: fmt.Errorf("%w: the Call is nil", ErrMessage)}
 	}
-	if err := call.check(typeCall); err != nil {
+	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
 	if c.set.Events != nil {
 		return c.observedExchange(ctx, call)
 	}
-	return c.exchange(ctx, call)
+	return c.exchange(ctx, call, nil)
 }
 
-// exchange makes a Call without emitting events.
-func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
+// exchange makes a Call without emitting events. end is nil without Config.Events.
+func (c *Conn) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, error) {
 	sent := false // in any shape
-	fail := func(err error) error { return &CallError{XID: call.xid(), MayHaveRun: sent, Err: err} }
-	s, err := c.slot(ctx, call)
+	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
+	s, err := c.slot(ctx, end)
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -126,9 +79,9 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 	}()
 
 	for s.shape = (shape{}); ; {
-		cause := c.attempt(ctx, s, call)
+		cause := c.attempt(ctx, s, call, end)
 		if cause == nil {
-			return &call.reply, nil
+			return &call.Reply, nil
 		}
 		sent = sent || s.call.Sent
 		if !c.change(s, call, cause) {
@@ -138,17 +91,17 @@ func (c *Conn) exchange(ctx context.Context, call *Call) (*Reply, error) {
 }
 
 // attempt sends a Call in the shape of its slot, and waits for the answer.
-func (c *Conn) attempt(ctx context.Context, s *slot, call *Call) error {
+func (c *Conn) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) error {
 	e := &s.call
 	s.ownsBuf = false
-	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.xid(), s, nil, false, nil, 0, 0, false
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
 	if err := c.prepare(s, call); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
 	cause := c.wait(ctx, s)
-	if call.end != nil {
-		call.end.record(e)
+	if end != nil {
+		end.record(e)
 	}
 	if e.Abandoned {
 		c.redirect(s)
@@ -161,7 +114,7 @@ func (c *Conn) attempt(ctx context.Context, s *slot, call *Call) error {
 		cause = c.refusal(s, translate(e.Err))
 	}
 	if cause == nil {
-		cause = call.setReply(s)
+		cause = s.setReply(call)
 	}
 	return cause
 }
@@ -205,7 +158,7 @@ func (c *Conn) wait(ctx context.Context, s *slot) error {
 }
 
 // slot returns a free slot, and waits for one if there is none.
-func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
+func (c *Conn) slot(ctx context.Context, end *CallEnd) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -225,7 +178,7 @@ func (c *Conn) slot(ctx context.Context, call *Call) (*slot, error) {
 	case s := <-c.slots:
 		return s, nil
 	default:
-		return c.waitSlot(ctx, call)
+		return c.waitSlot(ctx, end)
 	}
 }
 
@@ -278,8 +231,8 @@ func (s *slot) filled(chunk int) int {
 }
 
 // setReply sets the Reply from the results of the engine. The keys must be invalid.
-func (call *Call) setReply(s *slot) error {
-	r, e := &call.reply, &s.call
+func (s *slot) setReply(call *Call) error {
+	r, e := &call.Reply, &s.call
 	r.Message = e.Reply
 	r.Padding = Padding(e.Padding)
 	if e.LongReply > 0 {
@@ -307,11 +260,11 @@ func (call *Call) setReply(s *slot) error {
 }
 
 // waitSlot waits for a slot when none is free.
-func (c *Conn) waitSlot(ctx context.Context, call *Call) (*slot, error) {
+func (c *Conn) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
 	c.waits.Add(1)
 	c.limitReached(LimitCredits)
-	if e := call.end; e != nil {
-		defer func(since time.Time) { e.Waited = time.Since(since) }(time.Now())
+	if end != nil {
+		defer func(since time.Time) { end.Waited = time.Since(since) }(time.Now())
 	}
 	select {
 	case s := <-c.slots:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // ClientConfig configures NewClient. A nil ClientConfig is valid and has the default of every
@@ -44,7 +45,7 @@ type ClientConfig struct {
 
 	// Retransmits is the number of times that a Call is sent again after its connection was lost.
 	// If zero, the default is 4. If negative, a Call is sent once. The server may execute the Call
-	// each time, unless it has a reply cache (CacheReplies).
+	// each time, unless it has a reply cache (package replycache).
 	Retransmits int
 
 	// StuckTimeout is the time after which a useless connection is replaced. A connection is
@@ -136,7 +137,7 @@ type Client struct {
 	addr   string
 	cfg    ClientConfig
 	log    *slog.Logger
-	xids   xids
+	xids   oncrpc.XIDs
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // run, and the closing of each connection
@@ -191,12 +192,12 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	c := &Client{dev: dev, addr: addr, cfg: set, log: conn.Logger, changed: make(chan struct{})}
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.xids.seed()
+	c.xids.Seed()
 	return c, nil
 }
 
 // XID returns the next transaction ID. It is unique if all Calls of the Client use it.
-func (c *Client) XID() uint32 { return c.xids.next() }
+func (c *Client) XID() uint32 { return c.xids.Next() }
 
 // Call makes an RPC as Conn.Call does, and waits for a connection if there is none. The error is a
 // *CallError. If there was no connection in time, it contains the error of the last attempt to

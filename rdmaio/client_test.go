@@ -44,7 +44,7 @@ func (b *breaker) ServeRPC(r *rdmaio.Request) {
 	b.wg.Add(1)
 	go func() { // the connection has to end first, else the Reply gets out
 		defer b.wg.Done()
-		b.wg.Go(func() { _ = r.Conn().Close() })
+		b.wg.Go(func() { _ = r.Conn().(*rdmaio.Conn).Close() })
 		<-r.Context().Done()
 		m := rdmaio.Message{Inline: replyHeader(binary.BigEndian.Uint32(r.Message)).buf}
 		if b.after {
@@ -424,7 +424,7 @@ func TestClientSilent(t *testing.T) {
 		var silence, drop atomic.Bool
 		var silenced atomic.Pointer[rdmaio.Conn] // the next connection is answered
 		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-			if drop.Swap(false) || silence.Load() && (silenced.CompareAndSwap(nil, r.Conn()) || silenced.Load() == r.Conn()) {
+			if drop.Swap(false) || silence.Load() && (silenced.CompareAndSwap(nil, r.Conn().(*rdmaio.Conn)) || silenced.Load() == r.Conn().(*rdmaio.Conn)) {
 				r.Drop(nil)
 				return
 			}
@@ -650,7 +650,7 @@ func TestRetransmissionsAreOfCallsSent(t *testing.T) {
 	}
 	first, conn := <-got, <-conns // a connection begins with one credit: three wait
 	counts(t, conn, func(st *rdmaio.Stats) bool { return st.Waiting == 3 })
-	callers.Go(func() { _ = first.Conn().Close() })
+	callers.Go(func() { _ = first.Conn().(*rdmaio.Conn).Close() })
 	<-first.Context().Done()
 	first.Drop(nil)
 	for range 4 {

@@ -14,6 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Conn is one connection. All methods are safe for concurrent use.
@@ -62,7 +63,7 @@ type Conn struct {
 	waits     atomic.Uint64 // Calls that waited for a slot
 	start     time.Time
 
-	xids  xids
+	xids  oncrpc.XIDs
 	ready atomic.Bool // this side may make Calls
 
 	noReads, peerNoReads atomic.Bool  // this side, and the peer, can make no RDMA Reads
@@ -112,7 +113,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.abandoned.most = abandonedBytes
 	c.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.xids.seed()
+	c.xids.Seed()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.free())
@@ -130,7 +131,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		Role: role, Versions: versions, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
-		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.next(),
+		OfferTimeout: set.OfferTimeout, OfferXID: c.xids.Next(),
 		ReceiveSize:  set.firstRecv,
 		MaxContinued: set.MaxContinued, ContinueTimeout: set.WorkTimeout, Reserve: c.reserve, Memory: &with.joined,
 	}
@@ -221,7 +222,7 @@ func (c *Conn) AllowReverse() { c.ready.Store(true) }
 // XID returns the next transaction ID. It is unique if all Calls on the connection use it. Calls
 // made in ClientConfig.Connected must use it: a server's reply cache takes the same Call with the
 // same XID for a retransmission.
-func (c *Conn) XID() uint32 { return c.xids.next() }
+func (c *Conn) XID() uint32 { return c.xids.Next() }
 
 // RemoteAddr returns the address of the peer in the provider's form.
 func (c *Conn) RemoteAddr() string { return *c.remote.Load() }

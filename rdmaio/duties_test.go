@@ -26,7 +26,7 @@ func TestCreditField(t *testing.T) { rdmaiotest.Each(t, creditField) }
 func creditField(t *testing.T, w *rdmaiotest.World) {
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		e := replyHeader(binary.BigEndian.Uint32(r.Message))
-		if r.ReplyRoom() > 2000 {
+		if replyRoom(r) > 2000 {
 			e.opaque("", rdmaiotest.Pattern(2000, 1))
 		}
 		r.Reply(e.message(), nil)
@@ -101,10 +101,10 @@ func TestCreditsBeginAgain(t *testing.T) {
 	for range 2 {
 		call()
 		first := <-got
-		if first.Conn() == old {
+		if first.Conn().(*rdmaio.Conn) == old {
 			t.Fatal("the connection that was closed goes on")
 		}
-		old = first.Conn()
+		old = first.Conn().(*rdmaio.Conn)
 		call()
 		call()
 		select {
@@ -168,8 +168,8 @@ func TestChunkOver32Bits(t *testing.T) {
 	w := rdmaiotest.New(t)
 	places, room := make(chan []int, 1), make(chan int, 1)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		places <- r.WriteChunks()
-		room <- r.ReplyRoom()
+		places <- writeChunks(r)
+		room <- replyRoom(r)
 		echo{}.ServeRPC(r)
 	}), nil)
 	p := w.DialRaw(t)

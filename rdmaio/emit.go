@@ -77,11 +77,9 @@ func (c *Conn) limitReached(l Limit) {
 // observedExchange makes a Call between CallStart and CallEnd.
 func (c *Conn) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
 	start := time.Now()
-	e := &CallEnd{RPC: c.rpcOf(call.Inline), Sent: call.bytes()}
+	e := &CallEnd{RPC: c.rpcOf(call.Inline), Sent: call.Size(nil)}
 	c.set.Events(&CallStart{RPC: e.RPC, Message: &call.Message})
-	call.end = e
-	reply, err := c.exchange(ctx, call)
-	call.end = nil
+	reply, err := c.exchange(ctx, call, e)
 	e.Took = time.Since(start)
 	if e.Reply, e.Err = reply, err; err == nil {
 		e.Received = len(reply.Message)
@@ -109,16 +107,16 @@ func (e *CallEnd) record(c *engine.Call) {
 }
 
 // emitServeStart emits ServeStart for a Request that a handler is about to get.
-func (r *Request) emitServeStart() {
+func (r *request) emitServeStart() {
 	c := r.conn
 	r.end = &ServeEnd{RPC: c.rpcOf(r.Message), Took: time.Since(c.start), Received: len(r.Message), Placed: len(r.Placed)}
-	c.emit(&ServeStart{RPC: r.end.RPC, Request: r})
+	c.emit(&ServeStart{RPC: r.end.RPC, Request: &r.Request})
 }
 
 // record adds the size and the status of a reply to its event. The words of a reply are XID, type,
 // reply_stat, verifier and accept_stat (RFC 5531 §9).
 func (e *ServeEnd) record(m *Message) {
-	e.Sent = m.bytes()
+	e.Sent = m.Size(nil)
 	b := m.Inline
 	if len(b) < 12 {
 		return

@@ -4,28 +4,30 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Errors for errors.Is. The text of an error that wraps one of them has the details.
 var (
 	// ErrClosed reports that this side closed the connection, Client, Backchannel or Server.
-	ErrClosed = errors.New("rdmaio: closed")
+	ErrClosed = oncrpc.ErrClosed
 	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been
 	// answered.
-	ErrAnswered = errors.New("rdmaio: the Request was answered already")
+	ErrAnswered = oncrpc.ErrAnswered
 	// ErrMessage reports that a caller or handler passed something that is not an RPC message as
 	// described at Message.
-	ErrMessage = errors.New("rdmaio: not a usable message")
+	ErrMessage = oncrpc.ErrMessage
 	// ErrReverse reports a Call on an accepted connection without Config.ReverseCredits or before
 	// Conn.AllowReverse.
-	ErrReverse = errors.New("rdmaio: no reverse Calls")
+	ErrReverse = oncrpc.ErrReverse
 	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the
 	// connection.
-	ErrPanic = errors.New("rdmaio: a handler panicked")
+	ErrPanic = oncrpc.ErrPanic
 	// ErrXIDInUse reports that another Call with this XID is in progress on the connection, or was
 	// cancelled and has no reply yet. Conn.XID, Client.XID and Backchannel.XID return XIDs that are
 	// free.
-	ErrXIDInUse = errors.New("rdmaio: a Call with this XID is in progress on the connection")
+	ErrXIDInUse = oncrpc.ErrXIDInUse
 	// ErrInvalidated reports that the peer invalidated a key that it was not allowed to invalidate
 	// (RFC 8797 §4.1). The connection is lost.
 	ErrInvalidated = errors.New("rdmaio: the peer invalidated a key that it was not allowed to invalidate")
@@ -57,34 +59,6 @@ var (
 	// a Backchannel.
 	ErrNoClient = errors.New("rdmaio: the client has no connection to call it on")
 )
-
-// CallError is the error of Conn.Call, Client.Call and Backchannel.Call. It unwraps to the reason:
-// a *PeerError (in a *RefusedError for ERR_CHUNK), a *Fault, a *SizeError, the error of the
-// context, one of the errors of this package, or the error of package verbs with which the
-// connection was lost.
-type CallError struct {
-	// XID is the XID of the Call.
-	XID uint32
-
-	// MayHaveRun reports that the message was passed to the provider, so that the peer may have
-	// executed the procedure, once. If it is false, the peer has not received the Call.
-	MayHaveRun bool
-
-	// Err is the reason.
-	Err error
-}
-
-// Error returns the XID, whether the peer may have executed the Call, and the reason.
-func (e *CallError) Error() string {
-	what := "not sent"
-	if e.MayHaveRun {
-		what = "sent; the peer may have executed it"
-	}
-	return fmt.Sprintf("rdmaio: call %#08x (%s): %v", e.XID, what, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *CallError) Unwrap() error { return e.Err }
 
 // PeerErrorCode is the code of an RDMA_ERROR message (RFC 8166 §4.5;
 // draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3).

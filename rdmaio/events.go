@@ -207,7 +207,7 @@ func (r *RPC) procedure() string {
 
 // String implements fmt.Stringer.
 func (e *CallStart) String() string {
-	return fmt.Sprintf("call %v: %d bytes", &e.RPC, e.Message.bytes())
+	return fmt.Sprintf("call %v: %d bytes", &e.RPC, e.Message.Size(nil))
 }
 
 // String implements fmt.Stringer.

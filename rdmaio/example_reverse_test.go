@@ -40,7 +40,7 @@ func ExampleBackchannel() {
 	defer back.Close()
 	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if binary.BigEndian.Uint32(r.Message[20:]) == 1 {
-			back.Bind(r.Conn()) // the client calls it again on each new connection
+			back.Bind(r.Conn().(*rdmaio.Conn)) // the client calls it again on each new connection
 		}
 		answer(r)
 	}), &rdmaio.Config{ReverseCredits: 4})

@@ -40,7 +40,7 @@ func ExampleConn_TLS() {
 	defer dev.Close()
 
 	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		if host, ok := clientHost(r.Conn()); ok {
+		if host, ok := clientHost(r.Conn().(*rdmaio.Conn)); ok {
 			fmt.Println("a call of", host)
 		}
 		reply := binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(r.Message))

@@ -212,7 +212,7 @@ func TestExtensionPanics(t *testing.T) {
 	cfg := withExtensions(x)
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	s := w.Serve(&app{}, cfg)
-	for xid, want := range []string{1: `down rdmaio: a handler panicked: extension "hint": no tea`, 2: `down rdmaio: extension "hint": no coffee`} {
+	for xid, want := range []string{1: `down oncrpc: a handler panicked: extension "hint": no tea`, 2: `down rdmaio: extension "hint": no coffee`} {
 		if want == "" {
 			continue
 		}

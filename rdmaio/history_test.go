@@ -15,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 )
 
 var storms = flag.Int("storms", 12, "how many seeds TestHistories runs over each provider")
@@ -61,7 +62,7 @@ func (g *registers) ServeRPC(r *rdmaio.Request) {
 	e := replyHeader(binary.BigEndian.Uint32(m))
 	data := make([]byte, len(m)-48)
 	binary.BigEndian.PutUint64(data[len(data)-8:], got)
-	e.reduce = len(r.WriteChunks()) > 0
+	e.reduce = len(writeChunks(r)) > 0
 	e.opaque(siteReadData, data)
 	r.Reply(e.message(), func(error) { spoil(data); spoil(e.buf) })
 }
@@ -166,7 +167,7 @@ func storm(t *testing.T, w *rdmaiotest.World, seed uint64) (lost int) {
 	const clients, callers, rounds, keys, ops = 2, 3, 6, 2, 8
 	g := &registers{t: t, vals: make(map[uint32]uint64), runs: make(map[uint64]int)}
 	work, ends := 200*time.Millisecond, int(seed%2)*2-1 // whether the server ends keys
-	w.Serve(rdmaio.CacheReplies(g, &rdmaio.ReplyCacheConfig{Client: func(r *rdmaio.Request) string { return "all: no two use one XID" }}),
+	w.Serve(replycache.New(g, &replycache.Config{Client: func(r *rdmaio.Request) string { return "all: no two use one XID" }}),
 		&rdmaio.Config{Credits: 4, WorkTimeout: work, RemoteInvalidate: ends})
 	var all [clients]*rdmaio.Client
 	for i := range all {

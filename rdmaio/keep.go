@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // keptReplies are the replies that did not fit what the Call offered, until the Call comes again
@@ -45,20 +44,17 @@ const keptOverhead, keptItem = 256, 64
 
 // keep keeps the reply to a Call that is refused because the reply does not fit. It returns the
 // error for the peer: e, which says what to offer, or SYSTEM if the reply is too long to be kept.
-func (c *Conn) keep(r *Request, m *Message, e header.Error) header.Error {
+func (c *Conn) keep(r *request, m *Message, e header.Error) header.Error {
 	system := header.Error{Code: header.ErrSystem}
 	if !c.agreed.Load().version.Continues() {
 		return system // no version without this has such errors
 	}
-	k := keptReply{size: keptOverhead + keptItem*len(m.Items) + len(r.Message) + m.size(all), until: time.Now().Add(keptTime)}
+	k := keptReply{size: keptOverhead + keptItem*len(m.Items) + len(r.Message) + m.Size(nil), until: time.Now().Add(keptTime)}
 	if k.size > keptBytes || !c.reserve(k.size) {
 		return system
 	}
 	k.call = bytes.Clone(r.Message)
-	k.reply.Inline = bytes.Clone(m.Inline)
-	for _, it := range m.Items {
-		k.reply.Items = append(k.reply.Items, xdr.Item{Site: it.Site, Position: it.Position, Inline: it.Inline, Data: bytes.Clone(it.Data)})
-	}
+	k.reply = m.Clone()
 	c.kept.mu.Lock()
 	defer c.kept.mu.Unlock()
 	if c.kept.over { // the peer gets no error any more

@@ -4,34 +4,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Padding describes the alignment of the opaque items in a message that came as RDMA_MSGP. All
-// other messages have the zero Padding. Only the code that decodes the RPC message can skip the
-// padding, because it knows where the opaque items are.
-type Padding struct {
-	// Align is the alignment in bytes, and Threshold the size in bytes of the smallest item that
-	// has it. If Align is zero, there is no padding.
-	Align, Threshold uint32
-
-	// Start is the offset of the RPC message in the whole message, header included.
-	Start int
-}
-
-// Skip returns the number of bytes of padding between the length word of an opaque item of n bytes
-// and its data. at is the offset in the message behind the length word, earlier padding included.
-// Items of Threshold bytes or more are aligned from the start of the RPC-over-RDMA header, as they
-// are in the memory of the Receive (draft-ietf-nfsv4-rpcrdma-08 §3.9, which says both "at or above"
-// and "exceeds"; R111, A20).
-func (p *Padding) Skip(at, n int) int {
-	if p.Align == 0 || uint64(n) < uint64(p.Threshold) {
-		return 0
-	}
-	return -(p.Start + at) & int(p.Align-1)
-}
-
 // offerReadChunks makes a reply that fits nowhere else one with read chunks: one for each item, and
 // if the rest does not fit inline, one at position zero for the rest (draft-ietf-nfsv4-rpcrdma-08
 // §3.4; R104). The keys are invalidated when the peer has sent RDMA_DONE, or with the connection.
-func (r *Request) offerReadChunks(m *Message) error {
+func (r *request) offerReadChunks(m *Message) error {
 	c := r.conn
 	count, total := 0, 0
 	for i := range m.Items {
@@ -70,10 +46,10 @@ func (r *Request) offerReadChunks(m *Message) error {
 			return err
 		}
 	} else {
-		a.Payload = m.pieces(a.Payload, none)
+		a.Payload = m.Gather(a.Payload, none)
 	}
 	for i := range m.Items {
-		if err := m.checkPosition(i); err != nil {
+		if err := checkPosition(m, i); err != nil {
 			return err
 		}
 		if err := offer(uint32(m.Items[i].Position), m.Items[i].Data); err != nil {

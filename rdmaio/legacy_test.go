@@ -27,7 +27,7 @@ type readChunkFile struct {
 
 func (l *readChunkFile) ServeRPC(r *rdmaio.Request) {
 	m := l.serve(r)
-	if len(r.WriteChunks()) == 0 && binary.BigEndian.Uint32(r.Message[20:]) == procRead {
+	if len(writeChunks(r)) == 0 && binary.BigEndian.Uint32(r.Message[20:]) == procRead {
 		// The encoder leaves data out of line only where there are places: cut it out by hand.
 		const head = 24 + 16
 		n := int(binary.BigEndian.Uint32(m.Inline[head:]))

@@ -139,7 +139,7 @@ func (c *Conn) allowed(q *engine.Request) int {
 // already.
 func (c *Conn) grant(q *engine.Request, n int) {
 	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
-	r, _ := q.Owner.(*Request)
+	r, _ := q.Owner.(*request)
 	have := 0
 	if r != nil {
 		have = r.assemblyBytes
@@ -153,7 +153,7 @@ func (c *Conn) grant(q *engine.Request, n int) {
 	} else {
 		c.chunks.used += n - have
 		if r == nil {
-			r = &Request{conn: c, req: q}
+			r = newRequest(c, q)
 			q.Owner = r
 		} else {
 			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])

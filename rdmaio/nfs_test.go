@@ -166,7 +166,7 @@ func (f *file) serve(r *rdmaio.Request) rdmaio.Message {
 		f.mu.Lock()
 		part := f.data[min(off, len(f.data)):min(off+n, len(f.data))]
 		f.mu.Unlock()
-		e.reduce = len(r.WriteChunks()) > 0
+		e.reduce = len(writeChunks(r)) > 0
 		e.words(0, 0, uint32(len(part)), 1)
 		e.opaque(siteReadData, part)
 	}

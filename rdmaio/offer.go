@@ -46,12 +46,12 @@ func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) e
 	if parts > 0 && !chunks {
 		parts = c.set.MaxContinued // there is no other way
 	}
-	size := call.size(all)
+	size := call.Size(nil)
 	switch {
 	case s.shape.long:
 		return c.offerWhole(s, call, size)
 	case size <= room, size <= parts && room > 0:
-		e.Payload = call.pieces(e.Payload, all)
+		e.Payload = call.Gather(e.Payload, nil)
 		return nil
 	case !chunks:
 		return c.tooLong(terms, max(parts, room), terms.Send-room+size)
@@ -84,14 +84,14 @@ func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) e
 			return err
 		}
 	} else {
-		e.Payload = call.pieces(e.Payload, none)
+		e.Payload = call.Gather(e.Payload, none)
 	}
 	for i := range call.Items { // RFC 8166 §6.1: only what the upper layer made eligible; R45
 		it := &call.Items[i]
 		if len(it.Data) == 0 {
 			continue
 		}
-		if err := call.checkPosition(i); err != nil {
+		if err := checkPosition(&call.Message, i); err != nil {
 			return err
 		}
 		// RFC 8166 §3.4.4.4, §3.4.5.2: one item, without roundup; R51, R69
@@ -105,7 +105,7 @@ func (c *Conn) prepareMessage(s *slot, call *Call, terms *agreed, chunks bool) e
 // offerWhole offers the whole message as the chunk at position zero, its items too (R201).
 func (c *Conn) offerWhole(s *slot, call *Call, size int) error {
 	whole := make([]byte, 0, size)
-	for _, p := range call.pieces(nil, all) {
+	for _, p := range call.Gather(nil, nil) {
 		whole = append(whole, p...)
 	}
 	s.call.Long = true

@@ -19,7 +19,7 @@ type places struct {
 type requestQueue struct {
 	own     bool // the connection's own place is in use
 	listed  bool // the connection is in places.waiting
-	waiting []*Request
+	waiting []*request
 }
 
 // place is the kind of place at which a handler runs.
@@ -32,7 +32,7 @@ const (
 )
 
 // assign returns a place for a Request. It queues the Request if there is none.
-func (p *places) assign(r *Request) place {
+func (p *places) assign(r *request) place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &r.conn.requests
@@ -54,7 +54,7 @@ func (p *places) assign(r *Request) place {
 
 // next returns the next Request for a place at which a Request of c ran. It frees the place if none
 // waits.
-func (p *places) next(at place, c *Conn) *Request {
+func (p *places) next(at place, c *Conn) *request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at == placeOwn {
@@ -80,7 +80,7 @@ func (p *places) next(at place, c *Conn) *Request {
 }
 
 // removeAll removes and returns the Requests that wait in the queue of a connection.
-func (p *places) removeAll(c *Conn) []*Request {
+func (p *places) removeAll(c *Conn) []*request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := c.requests.waiting
@@ -89,7 +89,7 @@ func (p *places) removeAll(c *Conn) []*Request {
 }
 
 // pop removes and returns the first Request of a queue, or nil.
-func (q *requestQueue) pop() *Request {
+func (q *requestQueue) pop() *request {
 	if len(q.waiting) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (q *requestQueue) pop() *Request {
 
 // dispatch runs the handler for a Request: on a goroutine of its own when there is a place, or on
 // this one with Config.NonBlocking.
-func (c *Conn) dispatch(r *Request, h Handler) {
+func (c *Conn) dispatch(r *request, h Handler) {
 	if c.set.NonBlocking {
 		c.handle(r, h)
 		return
@@ -118,7 +118,7 @@ func (c *Conn) dispatch(r *Request, h Handler) {
 }
 
 // work runs handlers at a place, one after the other, while Requests wait for it.
-func (at place) work(r *Request) {
+func (at place) work(r *request) {
 	defer func() {
 		if r == nil {
 			return
@@ -136,7 +136,7 @@ func (at place) work(r *Request) {
 
 // handlerDone ends the handler of a Request of c and returns the next Request for its place, or
 // nil.
-func (at place) handlerDone(c *Conn) *Request {
+func (at place) handlerDone(c *Conn) *request {
 	next := c.shared.places.next(at, c)
 	c.handlers.Done()
 	return next
@@ -145,7 +145,7 @@ func (at place) handlerDone(c *Conn) *Request {
 // dropWaiting drops the Requests that wait for a place. The connection has ended.
 func (c *Conn) dropWaiting() {
 	for _, r := range c.shared.places.removeAll(c) {
-		r.Drop(nil)
+		r.Request.Drop(nil)
 		c.handlers.Done()
 	}
 }

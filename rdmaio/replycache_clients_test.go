@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 )
 
 // numbering answers each Call with the number of Calls before it, after a pause.
@@ -37,7 +38,7 @@ func number(t *testing.T, c *rdmaio.Conn, xid uint32) uint32 {
 }
 
 // wantStats compares the counts of a cache.
-func wantStats(t *testing.T, what string, c *rdmaio.ReplyCache, want rdmaio.ReplyCacheStats) {
+func wantStats(t *testing.T, what string, c *replycache.Cache, want replycache.Stats) {
 	t.Helper()
 	synctest.Wait()
 	if got := c.Stats(); got != want {
@@ -53,7 +54,7 @@ func TestReplyCacheTwoClients(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := rdmaiotest.New(t)
 			h := &numbering{pause: pause}
-			w.Serve(rdmaio.CacheReplies(h, nil), nil)
+			w.Serve(replycache.New(h, nil), nil)
 			first, second := w.Dial(nil), w.Dial(nil)
 			answers := make(chan uint32, 2)
 			for _, c := range []*rdmaio.Conn{first, second} {
@@ -80,7 +81,7 @@ func TestReplyCacheGrace(t *testing.T) {
 		for _, pause := range []time.Duration{0, 3 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				w := rdmaiotest.New(t)
-				cache := rdmaio.CacheReplies(&numbering{pause: pause}, &rdmaio.ReplyCacheConfig{Grace: 2 * time.Second})
+				cache := replycache.New(&numbering{pause: pause}, &replycache.Config{Grace: 2 * time.Second})
 				w.Serve(cache, nil)
 				first, second := w.Dial(nil), w.Dial(nil)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -112,7 +113,7 @@ func TestReplyCacheGrace(t *testing.T) {
 func TestReplyCacheInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
-		w.Serve(rdmaio.CacheReplies(new(numbering), nil), nil)
+		w.Serve(replycache.New(new(numbering), nil), nil)
 		first, second, third := w.Dial(nil), w.Dial(nil), w.Dial(nil)
 		number(t, first, 7)
 		_ = first.Close()
@@ -127,7 +128,7 @@ func TestReplyCacheGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h := new(numbering)
-		w.Serve(rdmaio.CacheReplies(h, nil), nil)
+		w.Serve(replycache.New(h, nil), nil)
 		first, second := w.Dial(nil), w.Dial(nil)
 		number(t, first, 7)
 		failed := make(chan error, 1)
@@ -151,7 +152,7 @@ func TestReplyCacheGone(t *testing.T) {
 func TestReplyCacheIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
-		cache := rdmaio.CacheReplies(new(numbering), &rdmaio.ReplyCacheConfig{Idempotent: func(program, version, procedure uint32) bool {
+		cache := replycache.New(new(numbering), &replycache.Config{Idempotent: func(program, version, procedure uint32) bool {
 			return program == 100003 && version == 3 && procedure == procRead
 		}})
 		w.Serve(cache, nil)
@@ -160,7 +161,7 @@ func TestReplyCacheIdempotent(t *testing.T) {
 			if _, err := c.Call(context.Background(), readCall(7, 0, nil)); err != nil {
 				t.Fatal(err)
 			}
-			wantStats(t, fmt.Sprint(want), cache, rdmaio.ReplyCacheStats{})
+			wantStats(t, fmt.Sprint(want), cache, replycache.Stats{})
 		}
 		if a, b := number(t, c, 8), number(t, c, 8); a != 3 || b != 3 {
 			t.Errorf("answers %d and %d, want 3 twice", a, b)
@@ -173,7 +174,7 @@ func TestReplyCacheKeepsRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h := &numbering{pause: time.Minute}
-		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+		cache := replycache.New(h, &replycache.Config{
 			Entries: 1, MaxSources: 1, Age: time.Second, Client: func(r *rdmaio.Request) string { return fmt.Sprint(binary.BigEndian.Uint32(r.Message) % 8) },
 		})
 		w.Serve(cache, nil)
@@ -211,7 +212,7 @@ func TestReplyCacheForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h, client := new(numbering), ""
-		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+		cache := replycache.New(h, &replycache.Config{
 			MaxSources: 4, Age: time.Minute, Client: func(*rdmaio.Request) string { return client },
 		})
 		w.Serve(cache, nil)
@@ -248,7 +249,7 @@ func TestReplyCacheTotal(t *testing.T) {
 		const total, entry = 64 << 10, 256 + 32
 		w := rdmaiotest.New(t)
 		h, client := new(numbering), "modest"
-		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+		cache := replycache.New(h, &replycache.Config{
 			MaxBytes: total, Bytes: -1, Entries: -1, Client: func(*rdmaio.Request) string { return client },
 		})
 		w.Serve(cache, nil)
@@ -288,7 +289,7 @@ func TestReplyCacheSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h := new(numbering)
-		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Entries: 2})
+		cache := replycache.New(h, &replycache.Config{Entries: 2})
 		w.Serve(cache, nil)
 		for i, addr := range []string{
 			"[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::ffff:0:0:3%eth0]:1", "[2001:db8:0:1::1]:1", "[::ffff:192.0.2.1]:1", "192.0.2.1:2", "192.0.2.2:1",
@@ -310,7 +311,7 @@ func TestReplyCacheSources(t *testing.T) {
 			synctest.Wait()
 		}
 		// 2001:db8::/64 had three Calls, of which two are kept; the others have one to two.
-		wantStats(t, "after all", cache, rdmaio.ReplyCacheStats{Sources: 4, Entries: 6, Evicted: 1, Bytes: cache.Stats().Bytes})
+		wantStats(t, "after all", cache, replycache.Stats{Sources: 4, Entries: 6, Evicted: 1, Bytes: cache.Stats().Bytes})
 	})
 }
 
@@ -319,12 +320,12 @@ func TestReplyCacheTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h := new(numbering)
-		cache := rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{MaxReply: 31})
+		cache := replycache.New(h, &replycache.Config{MaxReply: 31})
 		w.Serve(cache, nil)
 		c := w.Dial(nil)
 		if a, b := number(t, c, 7), number(t, c, 7); a != 1 || b != 2 {
 			t.Errorf("answers %d and %d", a, b)
 		}
-		wantStats(t, "two replies of 32 bytes", cache, rdmaio.ReplyCacheStats{TooLarge: 2, Sources: 1})
+		wantStats(t, "two replies of 32 bytes", cache, replycache.Stats{TooLarge: 2, Sources: 1})
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 )
 
 // counted is a file server that counts what it executes, and can be made to wait.
@@ -49,7 +50,7 @@ func (h *counted) times(xid uint32) int {
 func TestReplyCache(t *testing.T) {
 	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(5000, 1)}, n: make(map[uint32]int)}
-		w.Serve(rdmaio.CacheReplies(h, nil), nil)
+		w.Serve(replycache.New(h, nil), nil)
 		first := w.Dial(nil)
 		var second *rdmaio.Conn
 		for i, c := range []*rdmaio.Conn{first, first, nil, nil} {
@@ -92,7 +93,7 @@ func TestReplyCacheWaits(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		w := rdmaiotest.New(t)
 		h := &counted{file: file{t: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
-		s := w.Serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
+		s := w.Serve(replycache.New(h, &replycache.Config{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if drop {
@@ -133,7 +134,7 @@ func TestReplyCacheLimits(t *testing.T) {
 		w := rdmaiotest.New(t)
 		h := &counted{file: file{t: t, data: rdmaiotest.Pattern(3000, 1)}, n: make(map[uint32]int)}
 		who := "one"
-		w.Serve(rdmaio.CacheReplies(h, &rdmaio.ReplyCacheConfig{
+		w.Serve(replycache.New(h, &replycache.Config{
 			Entries: 10, Bytes: 8000, MaxReply: 3500, Age: time.Minute,
 			Client: func(*rdmaio.Request) string { return who },
 		}), nil)
@@ -185,7 +186,7 @@ func TestReplyCacheLarge(t *testing.T) {
 	const size, calls = 1 << 20, 16
 	w := rdmaiotest.New(t)
 	h := &counted{file: file{t: t, data: rdmaiotest.Pattern(size, 1)}, n: make(map[uint32]int)}
-	w.Serve(rdmaio.CacheReplies(h, nil), nil)
+	w.Serve(replycache.New(h, nil), nil)
 	c, buf := w.Dial(nil), make([]byte, size)
 	var before, after runtime.MemStats
 	for i := range calls + 1 {
@@ -210,7 +211,7 @@ func TestReplyCacheLarge(t *testing.T) {
 func TestClientStormWithCache(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &counted{file: file{t: t}, n: make(map[uint32]int)}
-	serveCut(w, 23, func(h rdmaio.Handler) rdmaio.Handler { return rdmaio.CacheReplies(h, nil) }, h)
+	serveCut(w, 23, func(h rdmaio.Handler) rdmaio.Handler { return replycache.New(h, nil) }, h)
 	c := newClient(w, &rdmaio.ClientConfig{Retransmits: 1000})
 	var callers sync.WaitGroup
 	for range 8 {

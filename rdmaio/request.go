@@ -13,45 +13,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// Handler serves the Calls of a server's connections.
-type Handler interface {
-	// ServeRPC serves one Call. It answers by Request.Reply or Request.Drop, before it returns or
-	// later, from any goroutine. Every Request must be answered once; Conn.Close waits for it.
-	// ServeRPC may block, unless Config.NonBlocking is set.
-	//
-	// A panic in ServeRPC is logged with its stack and closes the connection (ErrPanic), because
-	// the handler's state cannot be trusted and this layer has no answer for it. Its Request is
-	// dropped and must not be used any more. The same happens if ServeRPC ends its goroutine
-	// (runtime.Goexit, as testing.T.Fatal does), which it must not do with Config.NonBlocking.
-	ServeRPC(*Request)
-}
-
-// HandlerFunc adapts a function to a Handler.
-type HandlerFunc func(*Request)
-
-// ServeRPC calls f.
-func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
-
-// Request is a Call that the peer sent.
-type Request struct {
-	// Message is the whole RPC Call, as if it had come inline. It is valid until the done function
-	// of Reply or Drop runs.
-	Message []byte
-
-	// Placed are the items that came by chunk: the position of each in Message, and its bytes,
-	// which are a part of Message. The decoder must check that the item at that position has this
-	// length, with or without XDR padding (R53, R70). xdr.Decoder.ExpectAt makes it do so:
-	//
-	//	... // decode the RPC header
-	//	dec.ExpectAt(uint64(dec.Offset()), r.Placed)
-	//	... // decode the arguments
-	Placed []xdr.Item
-
-	// Padding describes the padding in Message, if the client sent any (Config.Legacy).
-	Padding Padding
+// request is a Request of a connection, and its Responder.
+type request struct {
+	Request // which the handler gets
 
 	conn          *Conn
 	req           *engine.Request
@@ -63,33 +31,29 @@ type Request struct {
 	delivered     bool // a handler got it
 	handler       Handler
 	done          func(error)
-	tap           func(*Message) // sees the answer before it goes; nil: none comes
-	end           *ServeEnd      // nil without Config.Events
-	failed        error          // why another answer than the handler's is sent
+	end           *ServeEnd // nil without Config.Events
+	failed        error     // why another answer than the handler's is sent
 }
 
-// Conn returns the connection that the Call came on. Calls in the other direction can be made on
-// it.
-func (r *Request) Conn() *Conn { return r.conn }
+// Conn implements oncrpc.Responder.
+func (r *request) Conn() oncrpc.Conn { return r.conn }
 
-// Context returns a context that ends when the connection does.
-func (r *Request) Context() context.Context { return r.conn.ctx }
+// Context implements oncrpc.Responder.
+func (r *request) Context() context.Context { return r.conn.ctx }
 
-// WriteChunks returns the sizes in bytes of the write chunks that the caller offered, in the order
-// of the eligible results. A result whose chunk has size 0 goes inline, and so do results beyond
-// the last chunk.
-func (r *Request) WriteChunks() []int {
-	n := make([]int, len(r.req.Lists.Writes))
+// Room implements oncrpc.Responder. The results are those that have write chunks. In version 2 the
+// reply may have Config.MaxContinued at least: the caller does not say what it takes.
+func (r *request) Room() (results []int, reply int) {
+	results = make([]int, len(r.req.Lists.Writes))
 	for i, c := range r.req.Lists.Writes {
-		n[i] = length(c)
+		results[i] = length(c)
 	}
-	return n
+	return results, r.replyRoom()
 }
 
-// ReplyRoom returns the size in bytes of the largest reply that the caller can receive, without the
-// results that go to WriteChunks. In version 2 it is Config.MaxContinued at least: the caller does
-// not say what it takes.
-func (r *Request) ReplyRoom() int {
+// replyRoom returns the size in bytes of the largest reply that the caller can receive, without the
+// results in write chunks.
+func (r *request) replyRoom() int {
 	return max(r.conn.sendRoom(&r.req.Lists), length(r.req.Lists.Reply), r.continued())
 }
 
@@ -97,21 +61,13 @@ func (r *Request) ReplyRoom() int {
 // systems (R52).
 func length(chunk []header.Segment) int { return int(min(header.Total(chunk), math.MaxInt)) }
 
-// Reply answers the Call. Each item of m goes to the write chunk with its index (RFC 8166 §3.4.6;
-// R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86).
-//
-// All memory of m, and the Request, belong to the connection until done runs. done is called once:
-// with nil when the reply was passed to the provider, or with the reason why it was not. Nothing
-// reports whether the caller received it. If the reply does not fit what the caller offered, done
-// gets a *SizeError and the caller gets RDMA_ERROR (R101; T52). done may be nil. It must not block,
-// and may run before Reply returns.
-func (r *Request) Reply(m Message, done func(error)) {
+// Reply implements oncrpc.Responder. Each item of m goes to the write chunk with its index (RFC
+// 8166 §3.4.6; R76, R77). An item whose chunk has size 0, or that has none, goes inline (R86). done
+// gets nil when the reply was passed to the provider. If the reply does not fit what the caller
+// offered, done gets a *SizeError and the caller gets RDMA_ERROR (R101; T52).
+func (r *request) Reply(m Message, done func(error)) {
 	if !r.first(done) {
 		return
-	}
-	if r.tap != nil {
-		seen := m // a copy, or every m would be on the heap
-		r.tap(&seen)
 	}
 	if r.end != nil {
 		r.end.record(&m)
@@ -124,15 +80,9 @@ func (r *Request) Reply(m Message, done func(error)) {
 	r.conn.driver.PostReply(r.req)
 }
 
-// Drop ends a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it in some
-// cases). done is called as for Reply. The caller keeps waiting, and its credit stays in use until
-// the connection ends: a caller for which as many Calls were dropped as it has credits must
-// reconnect.
-func (r *Request) Drop(done func(error)) {
+// Drop implements oncrpc.Responder.
+func (r *request) Drop(done func(error)) {
 	if r.first(done) {
-		if r.tap != nil {
-			r.tap(nil)
-		}
 		if r.end != nil {
 			r.end.Dropped = true
 		}
@@ -141,10 +91,9 @@ func (r *Request) Drop(done func(error)) {
 	}
 }
 
-// Report records an error of the handler that its answer does not contain. It is logged to
-// Config.Logger at level Warn, or to slog.Default without one, and is set in ServeEnd.HandlerErr.
-// Call it before Reply or Drop. Package rpc calls it for every SYSTEM_ERR.
-func (r *Request) Report(err error) {
+// Report implements oncrpc.Responder. The error goes to Config.Logger at level Warn, or to
+// slog.Default without one, and to ServeEnd.HandlerErr.
+func (r *request) Report(err error) {
 	c := r.conn
 	c.shared.faults.Warn("rdmaio: a handler failed", "peer", c.RemoteAddr(), "xid", fmt.Sprintf("0x%08x", binary.BigEndian.Uint32(r.Message)), "reason", err)
 	if r.end != nil {
@@ -152,9 +101,12 @@ func (r *Request) Report(err error) {
 	}
 }
 
+// Serve implements oncrpc.Responder.
+func (r *request) Serve(h Handler) { r.conn.dispatch(r, h) }
+
 // first reports whether this is the first answer to the Request, and keeps its done function. It
 // calls done with ErrAnswered if it is not.
-func (r *Request) first(done func(error)) bool {
+func (r *request) first(done func(error)) bool {
 	if done == nil {
 		done = func(error) {}
 	}
@@ -168,13 +120,10 @@ func (r *Request) first(done func(error)) bool {
 
 // plan chooses the shape of a reply and registers the memory from which it is written. If that is
 // not possible, it returns the error for the peer, and the reason.
-func (r *Request) plan(m *Message) (refuse header.Error, err error) {
+func (r *request) plan(m *Message) (refuse header.Error, err error) {
 	refuse.Code = header.ErrSystem
-	if err := m.check(typeReply); err != nil {
+	if err := m.CheckReply(binary.BigEndian.Uint32(r.Message)); err != nil {
 		return refuse, err
-	}
-	if got, want := m.xid(), binary.BigEndian.Uint32(r.Message); got != want {
-		return refuse, fmt.Errorf("%w: the reply has XID %#x, must have the Call's, %#x (R16)", ErrMessage, got, want)
 	}
 	a := &r.req.Answer
 	writes := r.req.Lists.Writes
@@ -189,7 +138,7 @@ func (r *Request) plan(m *Message) (refuse header.Error, err error) {
 		if room := header.Total(writes[i]); uint64(len(data)) > room {
 			refuse = header.Error{Code: header.ErrWriteResource, Index: uint32(i + 1), Need: uint32(len(data))} // R206
 			refuse = r.conn.keep(r, m, refuse)
-			return refuse, &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.WriteChunks returns what it offered"}
+			return refuse, &SizeError{What: fmt.Sprintf("result %d", i), Need: len(data), Limit: int(room), Hint: "the caller has to offer a larger buffer in Results; Request.Room returns what it offered"}
 		}
 		sge, err := r.register(data) // RFC 8166 §3.4.6.2: without roundup; R82
 		if err != nil {
@@ -197,24 +146,24 @@ func (r *Request) plan(m *Message) (refuse header.Error, err error) {
 		}
 		a.Data = append(a.Data, sge)
 	}
-	n := m.size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
+	n := m.Size(back) // RFC 8166 §3.5.3: without the results in chunks; R100
 	if n <= r.conn.sendRoom(&r.req.Lists) {
-		a.Payload = m.pieces(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
+		a.Payload = m.Gather(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return refuse, nil
 	}
 	// R97, R98: the reply needs the reply chunk, whose contents include all XDR padding (R95).
 	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
 		switch {
 		case n <= r.continued(): // R166
-			a.Payload = m.pieces(a.Payload, back)
+			a.Payload = m.Gather(a.Payload, back)
 			return refuse, nil
 		case r.conn.set.Legacy && r.conn.role == engine.Responder && len(writes) == 0 && !r.conn.agreed.Load().version.Continues():
 			return refuse, r.offerReadChunks(m)
 		}
 		refuse = header.Error{Code: header.ErrReplyResource, Need: uint32(min(uint64(n), math.MaxUint32))} // R207
-		return r.conn.keep(r, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.ReplyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.ReplyRoom returns what it offered"}
+		return r.conn.keep(r, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.replyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.Room returns what it offered"}
 	}
-	if pieces := m.pieces(nil, back); len(pieces) == 1 {
+	if pieces := m.Gather(nil, back); len(pieces) == 1 {
 		a.Long, err = r.register(pieces[0])
 	} else if r.long, err = r.conn.pool.Buffer(n); err == nil {
 		at := 0
@@ -228,7 +177,7 @@ func (r *Request) plan(m *Message) (refuse header.Error, err error) {
 
 // continued returns the length in bytes of the longest reply that goes in several Sends. A reverse
 // reply to a peer with inline support is one Send (R276).
-func (r *Request) continued() int {
+func (r *request) continued() int {
 	t := r.conn.agreed.Load()
 	if !t.version.Continues() || r.conn.role == engine.Requester && t.Reverse != header.ReverseGeneral {
 		return 0
@@ -238,7 +187,7 @@ func (r *Request) continued() int {
 
 // register registers a handler's memory for this side's device to read. The peer gets no key to it
 // (R10).
-func (r *Request) register(data []byte) (verbs.SGE, error) {
+func (r *request) register(data []byte) (verbs.SGE, error) {
 	if len(data) == 0 {
 		return verbs.SGE{}, nil
 	}
@@ -250,7 +199,7 @@ func (r *Request) register(data []byte) (verbs.SGE, error) {
 }
 
 // region registers memory with the given rights until the Request is released.
-func (r *Request) region(data []byte, access verbs.Access) (mrpool.Region, error) {
+func (r *request) region(data []byte, access verbs.Access) (mrpool.Region, error) {
 	mr, err := r.conn.pool.Register(data, access)
 	if err == nil {
 		r.regions = append(r.regions, mr)
@@ -258,11 +207,18 @@ func (r *Request) region(data []byte, access verbs.Access) (mrpool.Region, error
 	return mr, err
 }
 
+// newRequest returns the Request of a connection that the engine knows as q.
+func newRequest(c *Conn, q *engine.Request) *request {
+	r := &request{conn: c, req: q}
+	r.Responder = r
+	return r
+}
+
 // deliver passes a Call to the handler, or drops it if the connection drains.
 func (c *Conn) deliver(q *engine.Request) {
-	r, _ := q.Owner.(*Request)
+	r, _ := q.Owner.(*request)
 	if r == nil {
-		r = &Request{conn: c, req: q}
+		r = newRequest(c, q)
 		q.Owner = r
 	}
 	if !c.driver.BeginRequest() {
@@ -286,7 +242,7 @@ func (c *Conn) deliver(q *engine.Request) {
 }
 
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
-func (c *Conn) handle(r *Request, h Handler) {
+func (c *Conn) handle(r *request, h Handler) {
 	returned := false
 	defer func() {
 		if returned {
@@ -299,15 +255,15 @@ func (c *Conn) handle(r *Request, h Handler) {
 		c.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
 			"queue_pair", c.qp.Num(), "panic", v, "stack", string(debug.Stack()))
 		c.driver.Post(engine.Event{Kind: engine.EventClose, Err: fmt.Errorf("%w: %v", ErrPanic, v)})
-		r.Drop(nil)
+		r.Request.Drop(nil) // by way of all Responders
 	}()
-	h.ServeRPC(r)
+	h.ServeRPC(&r.Request)
 	returned = true
 }
 
 // release gives back the memory of a Request and calls its done function.
 func (c *Conn) release(q *engine.Request) {
-	r, _ := q.Owner.(*Request)
+	r, _ := q.Owner.(*request)
 	c.emitRefusal(q)
 	if r == nil {
 		return // refused before it had anything

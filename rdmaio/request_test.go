@@ -219,3 +219,15 @@ func TestNilCall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// writeChunks returns the sizes of the write chunks of a Call.
+func writeChunks(r *rdmaio.Request) []int {
+	results, _ := r.Room()
+	return results
+}
+
+// replyRoom returns the size of the largest reply to a Call.
+func replyRoom(r *rdmaio.Request) int {
+	_, reply := r.Room()
+	return reply
+}

@@ -2,13 +2,12 @@ package rdmaio
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // source provides connections to make Calls on: a Client or a Backchannel.
@@ -29,14 +28,14 @@ type source interface {
 // losses is the number of times that the Call is sent again. again counts the Calls sent again; a
 // Call that waited for a credit when the connection was lost was not sent.
 func retry(ctx context.Context, call *Call, src source, losses int, again *atomic.Uint64, events func(Event)) (*Reply, error) {
-	if err := call.check(typeCall); err != nil {
+	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
 	sent, turned, before := false, false, error(nil)
 	for {
 		c, err := src.acquire(ctx)
 		if err != nil {
-			return nil, &CallError{XID: call.xid(), MayHaveRun: sent, Err: err}
+			return nil, &CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
@@ -88,15 +87,3 @@ func lasting(err error) bool {
 	}
 	return false
 }
-
-// xids returns consecutive XIDs from a random start, so that a program that was started again does
-// not find its own old Calls in a reply cache.
-type xids struct{ last atomic.Uint32 }
-
-func (x *xids) seed() {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	x.last.Store(binary.BigEndian.Uint32(b[:]))
-}
-
-func (x *xids) next() uint32 { return x.last.Add(1) }

@@ -24,7 +24,7 @@ func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 	served := make(chan struct{}, 100)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if conn == nil {
-			conn = r.Conn()
+			conn = r.Conn().(*rdmaio.Conn)
 		}
 		quick(nil).ServeRPC(r)
 		served <- struct{}{}

@@ -34,7 +34,7 @@ func newBoth(w *rdmaiotest.World, forward, reverse rdmaio.Handler, server, clien
 	b := &both{}
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
 		if b.server == nil { // like CREATE_SESSION
-			b.server = r.Conn()
+			b.server = r.Conn().(*rdmaio.Conn)
 			r.Conn().AllowReverse()
 			quick(nil).ServeRPC(r)
 			return
@@ -83,7 +83,7 @@ func bothWays(t *testing.T, w *rdmaiotest.World) {
 		proc := binary.BigEndian.Uint32(r.Message[20:])
 		if proc < 2 {
 			r.Conn().AllowReverse()
-			if err := call(r.Conn(), proc+10); err != nil {
+			if err := call(r.Conn().(*rdmaio.Conn), proc+10); err != nil {
 				t.Error(err)
 			}
 		}

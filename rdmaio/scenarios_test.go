@@ -110,7 +110,7 @@ func readComesLate(t *testing.T, w *rdmaiotest.World) {
 	}
 	send(first)
 	held := <-h.got
-	conn := held.Conn()
+	conn := held.Conn().(*rdmaio.Conn)
 	send(second) // waits for the memory that the first has
 	counts(t, conn, func(st *rdmaio.Stats) bool { return st.Received == 2 })
 	if err := second.Invalidate(); err != nil {

@@ -33,8 +33,8 @@ func TestTLSHandler(t *testing.T) {
 	}
 	calls := make(chan seen, 1)
 	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		s := seen{conn: r.Conn()}
-		if state, ok := r.Conn().TLS(); ok && state.Verified {
+		s := seen{conn: r.Conn().(*rdmaio.Conn)}
+		if state, ok := r.Conn().(*rdmaio.Conn).TLS(); ok && state.Verified {
 			peer, err := x509.ParseCertificate(state.PeerCertificates[0])
 			if err != nil {
 				t.Error(err)

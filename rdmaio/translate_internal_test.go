@@ -27,7 +27,7 @@ func TestTranslate(t *testing.T) {
 		{&engine.Error{Reason: engine.ErrTooManyErrors, Detail: "limit 64"}, ErrTooManyErrors, "MaxErrors allows: limit 64"},
 		{&engine.Error{Reason: engine.ErrInvalidated, Detail: "0x7"}, ErrInvalidated, ": 0x7"},
 		{&engine.Error{Reason: engine.ErrNoDone, Detail: "XID 7"}, ErrNoDone, ": XID 7"},
-		{&engine.Error{Reason: engine.ErrXIDInUse}, ErrXIDInUse, "rdmaio: a Call with this XID"},
+		{&engine.Error{Reason: engine.ErrXIDInUse}, ErrXIDInUse, "oncrpc: a Call with this XID"},
 		{&engine.Error{Reason: engine.ErrEarlyReply, Detail: "XID 7"}, nil, "rdmaio: the peer answered the Call before it had received all of it"},
 		{&engine.Error{Reason: engine.ErrInternal, Detail: "chain 7"}, engine.ErrInternal, "rdmaio: bug of this package or of the provider: engine: internal error: chain 7"},
 		{verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected, verbs.ErrPeerDisconnected.Error()},

@@ -348,7 +348,7 @@ func TestWriteChunks2(t *testing.T) {
 				e := replyHeader(9)
 				e.reduce = true
 				for i, n := range c.items {
-					if i == len(r.WriteChunks()) || r.WriteChunks()[i] == 0 {
+					if i == len(writeChunks(r)) || writeChunks(r)[i] == 0 {
 						e.reduce = false
 					}
 					e.opaque("item", rdmaiotest.Pattern(n, uint64(i)))

@@ -25,7 +25,7 @@ func (c *runCounts) ServeRPC(r *rdmaio.Request) {
 	xid := binary.BigEndian.Uint32(r.Message)
 	c.mu.Lock()
 	c.ran[xid]++
-	c.vers[r.Conn().Terms().Version]++
+	c.vers[r.Conn().(*rdmaio.Conn).Terms().Version]++
 	c.mu.Unlock()
 	r.Reply(rdmaio.Message{Inline: replyOf(xid, len(r.Message))}, nil)
 }

@@ -169,7 +169,7 @@ func TestServerReverse2(t *testing.T) {
 			a := &app{reply: func(r *rdmaio.Request) bool {
 				r.Conn().AllowReverse()
 				select {
-				case conns <- r.Conn():
+				case conns <- r.Conn().(*rdmaio.Conn):
 				default:
 				}
 				return false

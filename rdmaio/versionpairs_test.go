@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 )
 
 // counter executes Calls of rpcOf, counts how often by XID, and answers with as many bytes as the
@@ -38,7 +39,7 @@ func (h *counter) ServeRPC(r *rdmaio.Request) {
 		h.t.Errorf("the Call of %d bytes has other bytes", len(m))
 	}
 	if h.bind != nil {
-		h.bind(r.Conn())
+		h.bind(r.Conn().(*rdmaio.Conn))
 	}
 	if len(m) == helloBytes {
 		r.Reply(rdmaio.Message{Inline: rpcOf(xid, 1, 40)}, nil)
@@ -55,7 +56,7 @@ func (h *counter) ServeRPC(r *rdmaio.Request) {
 		return
 	}
 	h.wg.Go(func() {
-		h.wg.Go(func() { _ = r.Conn().Close() })
+		h.wg.Go(func() { _ = r.Conn().(*rdmaio.Conn).Close() })
 		<-r.Context().Done()
 		r.Reply(reply, nil)
 	})
@@ -135,9 +136,9 @@ func clientVersionPair(t *testing.T, w *rdmaiotest.World, server, client []int) 
 	forward := &counter{t: t, runs: make(map[uint32]int), breaks: map[int]bool{3: true, 9: true}, bind: back.Bind}
 	reverse := &counter{t: t, runs: make(map[uint32]int), breaks: map[int]bool{5: true}}
 	t.Cleanup(func() { forward.wg.Wait(); reverse.wg.Wait() })
-	w.Serve(rdmaio.CacheReplies(forward, nil), &rdmaio.Config{Versions: server, ReverseCredits: 4})
+	w.Serve(replycache.New(forward, nil), &rdmaio.Config{Versions: server, ReverseCredits: 4})
 	c := newClient(w, &rdmaio.ClientConfig{
-		Conn:      &rdmaio.Config{Versions: client, ReverseHandler: rdmaio.CacheReplies(reverse, nil), Events: ev.add},
+		Conn:      &rdmaio.Config{Versions: client, ReverseHandler: replycache.New(reverse, nil), Events: ev.add},
 		Connected: greet,
 	})
 	if want == 0 {

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/bench/transport/echo"
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// echoV1 is the program that goes through generated code and rdmaio/rpc on both sides.
+// echoV1 is the program that goes through generated code and oncrpc/rpc on both sides.
 var echoV1 = oncrpc.Program{Number: echo.Program, Version: echo.Version1}
 
 // newStubs returns a handler of that program.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 type nfspingCmd struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 type perfCmd struct {

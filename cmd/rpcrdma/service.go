@@ -5,8 +5,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // newService returns a handler for the perf program and for procedure 0 of every program.

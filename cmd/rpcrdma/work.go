@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // storeV1 identifies the program and version, with the items that can travel by RDMA.

@@ -1,6 +1,6 @@
 // Command filestore shows the way from a .x file to data in the caller's memory. xdrgen generates
 // package store from store.x and its sidecar; its encoders leave bulk data out of the RPC message.
-// Package rdmaio/rpc makes and serves the calls. Package rdmaio sends the message inline, and the
+// Package oncrpc/rpc makes and serves the calls. Package rdmaio sends the message inline, and the
 // data by RDMA Read and Write.
 //
 //	go run ./examples/filestore                   # within this process
@@ -19,8 +19,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 func main() {

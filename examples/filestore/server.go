@@ -5,7 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // fileStore serves files from memory.

@@ -73,7 +73,10 @@ func Table() []Row {
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
-		{Package: "runtime/oncrpc/...", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
+		// Calls and services know no carrier. rpcbind is reached over TCP.
+		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
+		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/oncrpc", "runtime/oncrpc/record"}},
+		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
 		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/codec"}, Alone: true},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/codec", "gen/*"}},
@@ -111,10 +114,9 @@ func Table() []Row {
 
 		// The transport, which gets a provider from its user, and the protocols over it.
 		{Package: "rdmaio", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/xdr/codec"}},
-		{Package: "rdmaio/rpc", Imports: []string{"rdmaio", "runtime/*"}},
-		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
-		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "rdmaio/rpc", "gen/*", "runtime/*"}},
+		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 
 		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},

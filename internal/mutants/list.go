@@ -27,7 +27,7 @@ const (
 	fillFile      = "rdmaio/internal/chunk/fill.go"
 	limitsFile    = "rdmaio/internal/chunk/limits.go"
 	poolFile      = "rdmaio/internal/mrpool/pool.go"
-	replyFile     = "rdmaio/replycache.go"
+	replyFile     = "runtime/oncrpc/replycache/cache.go"
 )
 
 // mutants are plausible mistakes, and some that others have made, by package.

@@ -31,7 +31,7 @@ var rdmaioMutants = []mutant{
 	// What raw peers and the watch see.
 	{"an ERROR is answered", "rdmaio/internal/v1/classify.go", "	case header.KindError: // RFC 8166 §4.5: only requesters get one\n		return protocol.Answer\n", "	case header.KindError:\n		return end.Forward\n", ioTests},
 	{"an ERROR grants nothing", "rdmaio/internal/v1/account.go", "	case header.KindError:\n		return true\n", "	case header.KindError:\n		return false\n", ioTests},
-	{"inline items have no roundup", "rdmaio/message.go", "			to = append(to, zeros[:pad])\n", "			to = append(to, m.Inline[:pad])\n", ioTests},
+	{"inline items have no roundup", "runtime/oncrpc/message.go", "			to = append(to, zeros[:pad])\n", "			to = append(to, m.Inline[:pad])\n", ioTests},
 	{"the Reply is read before the keys are invalidated", "rdmaio/call.go", "	if err := c.conclude(s); err != nil {\n", "	if e.LongReply > 0 && e.Err == nil {\n		if err := call.setReply(s); err != nil {\n			_ = c.conclude(s)\n			return nil, fail(s, err)\n		}\n	}\n	if err := c.conclude(s); err != nil {\n", ioTests},
 	{"a read list that is wrong goes on being read", responderFile, "	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)\n", "", ioTests},
 	{"a listener that failed is not reported", "rdmaio/server.go", "			if s.taking.Err() == nil {", "			if false {", ioTests},

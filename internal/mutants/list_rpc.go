@@ -3,7 +3,7 @@ package main
 var (
 	oncrpcTests   = []string{"runtime/oncrpc"}
 	rpcbindTests  = []string{"runtime/oncrpc/rpcbind"}
-	rpcTests      = []string{"rdmaio/rpc"}
+	rpcTests      = []string{"runtime/oncrpc/rpc"}
 	connconfTests = []string{"rdmaio/connconf"}
 )
 
@@ -32,20 +32,20 @@ var rpcMutants = []mutant{
 	{"a stream that lost its record boundaries stays in use", "runtime/oncrpc/record/client.go", "!errors.As(err, &refused) {\n		c.broken = err", "!errors.As(err, &refused) {\n		_ = err", rpcbindTests},
 	{"a connection whose request was cancelled is used on", "runtime/oncrpc/record/client.go", "		return nil, context.Cause(ctx)\n", "		return nil, &oncrpc.ReplyError{}\n", rpcbindTests},
 	// Package rpc.
-	{"a verifier is not checked", "rdmaio/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
-	{"results of the call before stay", "rdmaio/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},
-	{"a refused call may have run", "rdmaio/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), err", "return true, err", rpcTests},
-	{"a call that was not sent may have run", "rdmaio/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
-	{"procedure 0 needs a right", "rdmaio/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
-	{"a call can be answered twice", "rdmaio/rpc/service.go", "			if !answered.Swap(true) {", "			if answered.Swap(true); true {", rpcTests},
-	{"the versions of a program are those of one service", "rdmaio/rpc/handler.go", "min(r.Low, s.program.Version), max(r.High, s.program.Version)", "s.program.Version, s.program.Version", rpcTests},
-	{"bytes behind the arguments", "rdmaio/rpc/request.go", "		err = p.dec.Done()\n", "		err = nil\n", rpcTests},
-	{"any credential but RPCSEC_GSS is strong enough", "rdmaio/rpc/service.go", "f != oncrpc.AuthNone && f != oncrpc.AuthSys {", "f == oncrpc.RPCSecGSS {", rpcTests},
-	{"every procedure is idempotent", "rdmaio/rpc/handler.go", "return s.idempotent[procedure]", "return true", rpcTests},
-	{"another server's refusal is passed on", "rdmaio/rpc/request.go", "	if !errors.As(err, &other) {", "	if other == nil {", rpcTests},
-	{"AfterReply runs only if the reply went out", "rdmaio/rpc/request.go", "	if p.after != nil {", "	if p.after != nil && err == nil {", rpcTests},
-	{"padded results are decoded", "rdmaio/rpc/client.go", "	if reply.Padding.Align != 0 {", "	if false {", rpcTests},
-	{"padded arguments are decoded", "rdmaio/rpc/request.go", "	if err == nil && p.rpc.Padding.Align == 0 {", "	if err == nil {", rpcTests},
+	{"a verifier is not checked", "runtime/oncrpc/rpc/client.go", "	if err := c.cfg.CheckVerf(", "	if err := c.cfg.CheckVerf(cred, &oncrpc.OpaqueAuth{}); false {\n		return true, err\n	} else if err := oncrpc.CheckVerf(", rpcTests},
+	{"results of the call before stay", "runtime/oncrpc/rpc/service.go", "	var none R\n	v.res = none\n", "", rpcTests},
+	{"a refused call may have run", "runtime/oncrpc/rpc/client.go", "return errors.Is(err, oncrpc.ErrSystem), err", "return true, err", rpcTests},
+	{"a call that was not sent may have run", "runtime/oncrpc/rpc/client.go", "return !errors.As(err, &ce) || ce.MayHaveRun, err", "return !errors.As(err, &ce) || ce != nil, err", rpcTests},
+	{"procedure 0 needs a right", "runtime/oncrpc/rpc/request.go", "	case p.Procedure() != 0:", "	default:", rpcTests},
+	{"a call can be answered twice", "runtime/oncrpc/rpc/service.go", "			if !answered.Swap(true) {", "			if answered.Swap(true); true {", rpcTests},
+	{"the versions of a program are those of one service", "runtime/oncrpc/rpc/handler.go", "min(r.Low, s.program.Version), max(r.High, s.program.Version)", "s.program.Version, s.program.Version", rpcTests},
+	{"bytes behind the arguments", "runtime/oncrpc/rpc/request.go", "		err = p.dec.Done()\n", "		err = nil\n", rpcTests},
+	{"any credential but RPCSEC_GSS is strong enough", "runtime/oncrpc/rpc/service.go", "f != oncrpc.AuthNone && f != oncrpc.AuthSys {", "f == oncrpc.RPCSecGSS {", rpcTests},
+	{"every procedure is idempotent", "runtime/oncrpc/rpc/handler.go", "return s.idempotent[procedure]", "return true", rpcTests},
+	{"another server's refusal is passed on", "runtime/oncrpc/rpc/request.go", "	if !errors.As(err, &other) {", "	if other == nil {", rpcTests},
+	{"AfterReply runs only if the reply went out", "runtime/oncrpc/rpc/request.go", "	if p.after != nil {", "	if p.after != nil && err == nil {", rpcTests},
+	{"padded results are decoded", "runtime/oncrpc/rpc/client.go", "	if reply.Padding.Align != 0 {", "	if false {", rpcTests},
+	{"padded arguments are decoded", "runtime/oncrpc/rpc/request.go", "	if err == nil && p.rpc.Padding.Align == 0 {", "	if err == nil {", rpcTests},
 	// The connection configuration protocol.
 	{"a client that serves no Reads offers read chunks", "rdmaio/connconf/client.go", "own == 0 || res.MaxRDMARead == 0,", "res.MaxRDMARead == 0,", connconfTests},
 	{"no Reads are as many as one likes", "rdmaio/connconf/connconf.go", "	if n == 0 {\n		return -1", "	if n == 0 {\n		return 0", connconfTests},

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // Configure negotiates the limits of a connection on which no Call was made yet, and sets them as

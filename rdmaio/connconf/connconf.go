@@ -24,8 +24,8 @@ package connconf
 import (
 	"math"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // Config configures either side. A nil *Config has the default in every field.

@@ -16,9 +16,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/connconf"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -60,7 +61,7 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 		}
 		p.mu.Lock()
 		if len(p.seen) == 0 {
-			p.terms = r.Conn().Terms()
+			p.terms = r.Conn().(*rdmaio.Conn).Terms()
 		}
 		p.seen = append(p.seen, bytes.Clone(r.Message))
 		p.mu.Unlock()
@@ -69,7 +70,7 @@ func newPair(t *testing.T, cfg *connconf.Config, conf bool) *pair {
 		r.Reply(rdmaio.Message{Inline: b}, nil)
 	})
 	if conf {
-		h = rdmaio.CacheReplies(connconf.Handler(h, cfg), nil)
+		h = replycache.New(connconf.Handler(h, cfg), nil)
 	}
 	var err error
 	if p.server, err = rdmaio.Listen(context.Background(), open("server"), "here", h, &rdmaio.Config{InlineSend: 8192, InlineRecv: 6144}); err != nil {

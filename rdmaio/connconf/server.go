@@ -5,8 +5,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // program is the program of the protocol. It has no Bindings: nothing is eligible for RDMA (R295).
@@ -21,8 +21,8 @@ func Handler(next rdmaio.Handler, cfg *Config) rdmaio.Handler {
 	svc := rpc.NewService(program) // R293: procedure 0 included
 	svc.Allow = cfg.allow()
 	rpc.Handle(svc, rdmaconfig.ProcConfRDMA, func(r *rpc.Request, args *rdmaconfig.Req, res *rdmaconfig.Reply) error {
-		conn := r.Conn()
-		if conn.Terms().Version > 1 { // which negotiates sizes itself
+		conn, ok := r.Conn().(*rdmaio.Conn)
+		if !ok || conn.Terms().Version > 1 { // version 2 negotiates sizes itself
 			return &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
 		}
 		res.Align, res.MaxRDMARead = align, cfg.reads()

@@ -59,7 +59,7 @@ type server struct {
 }
 
 func (s *server) ServeRPC(r *rdmaio.Request) {
-	s.once.Do(func() { s.conn <- r.Conn() })
+	s.once.Do(func() { s.conn <- r.Conn().(*rdmaio.Conn) })
 	r.Reply(rdmaio.Message{Inline: rpc(binary.BigEndian.Uint32(r.Message), 1, max(24, int(binary.BigEndian.Uint32(r.Message[8:]))))}, nil)
 }
 

@@ -46,13 +46,13 @@ func (c *citations) duty(n int) *cited {
 // look at codecs, or at parts that see no message.
 var endpoints = []string{
 	"rdmaio",                 // client and server over a provider
-	"rdmaio/rpc",             // programs over them
 	"rdmaio/connconf",        // the connection configuration protocol, over them
 	"rdmaio/xchar",           // transport characteristics: an endpoint, and connections with it
 	"rdmaio/internal/engine", // the protocol itself, stepped by tests that play its peer
 	"rdmaio/internal/sim",    // two engines
 	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
 	"rdmaio/providers/",      // providers
+	"runtime/oncrpc/rpc",     // programs over carriers
 	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
 }
 

@@ -58,7 +58,8 @@ func serve(r *rdmaio.Request) {
 	reply := rpcMessage{}
 	reply.words(xid, 1, 0, 0, 0, 0)
 	if binary.BigEndian.Uint32(r.Message[20:]) == get {
-		places := len(r.WriteChunks())
+		results, _ := r.Room()
+		places := len(results)
 		args := r.Message[40:]
 		for i := range int(binary.BigEndian.Uint32(args)) {
 			reply.opaque(make([]byte, binary.BigEndian.Uint32(args[4*i+4:])), i < places)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// The reply cache of the servers follows the rules of rdmaio.CacheReplies. Two Calls are the same
+// The reply cache of the servers follows the rules of replycache.New. Two Calls are the same
 // if their XIDs and bytes are, whichever RPC of the simulation they belong to. A repeated Call
 // waits while the first one is in progress. A Call of another connection is answered from the cache
 // only when that connection has ended.

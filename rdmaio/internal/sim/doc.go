@@ -32,7 +32,7 @@
 //   - each Request is released, each key is invalidated, and once there are no more faults all
 //     Calls end in bounded time.
 //
-// The servers' reply cache identifies a Call by its XID and bytes, as rdmaio.CacheReplies does, and
+// The servers' reply cache identifies a Call by its XID and bytes, as replycache.New does, and
 // not by the simulation's RPC. So a Call that is sent again with other bytes is executed twice, and
 // that is reported.
 //

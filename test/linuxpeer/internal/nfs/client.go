@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -56,8 +56,8 @@ type Client struct {
 	long    bool
 }
 
-// NewClient returns a Client over a transport, which the caller closes.
-func NewClient(t rpc.Transport, cfg Config) *Client {
+// NewClient returns a Client over a carrier, which the caller closes.
+func NewClient(t oncrpc.Carrier, cfg Config) *Client {
 	p := Program()
 	if cfg.Long {
 		p.Bindings = nil

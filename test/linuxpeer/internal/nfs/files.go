@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // Null calls procedure 0, which does nothing.

@@ -3,14 +3,15 @@ package nfsd
 import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
 )
 
 // Handler returns a handler of NFS version 3, and of version 4 as far as it is served. A call that
 // a client sends again on another connection is executed once.
 func (s *Server) Handler() rdmaio.Handler {
-	return rdmaio.CacheReplies(rpc.NewHandler(nil, s.v3(), s.v4()), nil)
+	return replycache.New(rpc.NewHandler(nil, s.v3(), s.v4()), nil)
 }
 
 // handle adds a procedure that runs alone.

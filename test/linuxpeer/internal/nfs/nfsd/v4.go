@@ -3,8 +3,8 @@ package nfsd
 import (
 	"encoding/binary"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/nfs41"
 )

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -13,7 +12,7 @@ import (
 // Request describes a call to the procedure that serves it. It is valid as long as the arguments
 // are.
 type Request struct {
-	rpc   *rdmaio.Request
+	rpc   *oncrpc.Request
 	head  oncrpc.Header
 	after func(error)
 }
@@ -24,7 +23,7 @@ func (r *Request) Context() context.Context { return r.rpc.Context() }
 
 // Conn returns the connection that the call came on. It can be used for calls in the other
 // direction.
-func (r *Request) Conn() *rdmaio.Conn { return r.rpc.Conn() }
+func (r *Request) Conn() oncrpc.Conn { return r.rpc.Conn() }
 
 // XID returns the transaction ID of the call.
 func (r *Request) XID() uint32 { return r.head.XID }
@@ -54,9 +53,9 @@ func (r *Request) AuthSys() (*oncrpc.AuthSysParms, error) {
 
 // Room returns the size limits of the results, in bytes: the length of the memory for each eligible
 // result, in their order, and the size of the reply without those, its header of ReplyHead bytes
-// included. If the results are larger, the caller gets an error. See rdmaio.Request.WriteChunks and
+// included. If the results are larger, the caller gets an error. See oncrpc.Request.WriteChunks and
 // ReplyRoom.
-func (r *Request) Room() (results []int, reply int) { return r.rpc.WriteChunks(), r.rpc.ReplyRoom() }
+func (r *Request) Room() (results []int, reply int) { return r.rpc.Room() }
 
 // AfterReply registers f, which is called once the transport no longer uses the memory that the
 // results point to. err is nil if the reply was handed to the transport, or else says why not. f
@@ -169,7 +168,7 @@ func (p *pooledRequest) encode(res xdr.Value) error {
 }
 
 func (p *pooledRequest) send() {
-	p.rpc.Reply(rdmaio.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}, p.done)
+	p.rpc.Reply(oncrpc.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}, p.done)
 }
 
 // replyDone is called by the transport when it no longer uses the memory of the reply.

@@ -14,9 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
@@ -172,7 +172,7 @@ func TestTransports(t *testing.T) {
 			back := rdmaio.NewBackchannel(nil)
 			defer back.Close()
 			svc := newService()
-			svc.Allow = func(r *rpc.Request) error { back.Bind(r.Conn()); return nil }
+			svc.Allow = func(r *rpc.Request) error { back.Bind(r.Conn().(*rdmaio.Conn)); return nil }
 			w.serve(rpc.NewHandler(nil, svc), &rdmaio.Config{ReverseCredits: 4, Versions: tt.versions})
 
 			conn := w.dial(&rdmaio.Config{ReverseHandler: rpc.NewHandler(nil, newService()), Versions: tt.versions})

@@ -6,18 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
-
-// Transport carries calls. *rdmaio.Conn, *rdmaio.Client and *rdmaio.Backchannel implement it.
-type Transport interface {
-	// XID returns a transaction ID that no call in progress has.
-	XID() uint32
-	// Call sends a call and waits for its reply.
-	Call(ctx context.Context, call *rdmaio.Call) (*rdmaio.Reply, error)
-}
 
 // ClientConfig configures NewClient. A nil *ClientConfig has the default in every field.
 type ClientConfig struct {
@@ -67,20 +58,20 @@ const ReplyHead = 24
 
 // Client calls the procedures of one version of a program. Its methods may be called concurrently.
 type Client struct {
-	transport Transport
-	program   oncrpc.Program
-	cfg       ClientConfig
-	sites     map[uint32]eligible
-	calls     sync.Pool // of *pooledCall
+	carrier oncrpc.Carrier
+	program oncrpc.Program
+	cfg     ClientConfig
+	sites   map[uint32]eligible
+	calls   sync.Pool // of *pooledCall
 }
 
 // eligible has the places of a procedure's arguments and results that are eligible for RDMA.
 type eligible struct{ args, results []xdr.Site }
 
-// NewClient returns a Client of a program over a transport. The Client does not close the
-// transport. cfg may be nil.
-func NewClient(t Transport, p oncrpc.Program, cfg *ClientConfig) *Client {
-	c := &Client{transport: t, program: p, sites: make(map[uint32]eligible)}
+// NewClient returns a Client of a program over a carrier, which the Client does not close. cfg may
+// be nil.
+func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
+	c := &Client{carrier: t, program: p, sites: make(map[uint32]eligible)}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
@@ -108,7 +99,7 @@ type pooledCall struct {
 	copying, aliasing *xdr.Decoder
 	buf, reply        []byte
 	head              oncrpc.Header
-	call              rdmaio.Call
+	call              oncrpc.Call
 }
 
 // keepBytes is the size of the largest buffer that is kept for a later call.
@@ -123,12 +114,12 @@ func (p *pooledCall) release(c *Client) {
 	p.copying.Reset(nil)
 	p.aliasing.Reset(nil)
 	p.head = oncrpc.Header{}
-	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = rdmaio.Message{}, nil, nil, 0
+	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = oncrpc.Message{}, nil, nil, 0
 	c.calls.Put(p)
 }
 
 // Call calls a procedure with args and decodes its results. Either may be nil, for void; so may
-// opt. Call blocks until the reply has come or ctx is done. The rules of rdmaio.Conn.Call hold for
+// opt. Call blocks until the reply has come or ctx is done. The rules of oncrpc.Carrier hold for
 // all memory passed here. The error is an *Error.
 func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options) error {
 	p := c.calls.Get().(*pooledCall)
@@ -160,13 +151,13 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 			cred = opt.Cred
 		}
 	}
-	xid := c.transport.XID()
+	xid := c.carrier.XID()
 	if err := p.encode(c, xid, proc, cred, args, sites.args); err != nil {
 		return false, err
 	}
-	reply, err := c.transport.Call(ctx, &p.call)
+	reply, err := c.carrier.Call(ctx, &p.call)
 	if err != nil {
-		var ce *rdmaio.CallError
+		var ce *oncrpc.CallError
 		return !errors.As(err, &ce) || ce.MayHaveRun, err
 	}
 	if reply.Padding.Align != 0 {
@@ -199,7 +190,7 @@ func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, resul
 // (RFC 5531 §8.2).
 const largestHead = ReplyHead + 400
 
-// maxReply returns the rdmaio.Call.MaxReply for a call with these results.
+// maxReply returns the oncrpc.Call.MaxReply for a call with these results.
 func (c *Client) maxReply(results xdr.Value) int {
 	most := c.cfg.MaxReply
 	if results == nil {
@@ -228,6 +219,6 @@ func (p *pooledCall) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth
 			return fmt.Errorf("arguments: %w", err)
 		}
 	}
-	p.call.Message = rdmaio.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}
+	p.call.Message = oncrpc.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}
 	return nil
 }

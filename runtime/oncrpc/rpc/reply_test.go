@@ -13,8 +13,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -94,7 +94,7 @@ func TestGrowingResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.closes(client.Close)
-		for name, transport := range map[string]rpc.Transport{"Conn": w.dial(nil), "Client": client} {
+		for name, transport := range map[string]oncrpc.Carrier{"Conn": w.dial(nil), "Client": client} {
 			c := rpc.NewClient(transport, listV4, nil)
 			for _, n := range []int{1, 2, 167, 168, 169, 1000, 2729, 2730, 10_000, 3, 168, 169, 0} {
 				l.entries.Store(int64(n))

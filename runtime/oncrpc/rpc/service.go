@@ -47,7 +47,7 @@ func (s *Service) add(proc uint32, serve func(*pooledRequest)) {
 }
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
-// second execution changes nothing. rdmaio.CacheReplies does not keep their replies; see
+// second execution changes nothing. replycache.New does not keep their replies; see
 // Handler.Idempotent. Procedure 0 is idempotent.
 func (s *Service) Idempotent(procs ...uint32) {
 	for _, proc := range procs {
@@ -73,8 +73,8 @@ type Value[T any] interface {
 }
 
 // Handle adds a procedure that is answered when f returns. Use oncrpc.Void for no arguments or no
-// results. f runs on the same goroutine as rdmaio.Handler.ServeRPC, so it may block unless
-// rdmaio.Config.NonBlocking is set. f sets res, which is zero before, or returns an error.
+// results. f runs on the same goroutine as oncrpc.Handler.ServeRPC, so it may block unless the
+// carrier is configured otherwise. f sets res, which is zero before, or returns an error.
 // oncrpc.Refusal describes the reply to an error. After ErrDrop no reply is sent.
 //
 // r, args and the memory that args points to are valid until f returns. The memory that res points

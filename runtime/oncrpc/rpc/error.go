@@ -11,7 +11,7 @@ import (
 var (
 	// ErrOptions means that Options has fields that the procedure cannot use.
 	ErrOptions = errors.New("rpc: unusable Options")
-	// ErrDrop, returned by a procedure, ends its call without a reply. rdmaio.Request.Drop
+	// ErrDrop, returned by a procedure, ends its call without a reply. oncrpc.Request.Drop
 	// describes the cost.
 	ErrDrop = errors.New("rpc: no answer")
 	// ErrPadded means that a message was sent as RDMA_MSGP (rdmaio.Config.Legacy). Generated

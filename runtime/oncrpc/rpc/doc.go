@@ -1,5 +1,5 @@
-// Package rpc calls and serves the procedures of RPC programs over rdmaio. It connects the types
-// that xdrgen generates with the messages that rdmaio carries.
+// Package rpc calls and serves the procedures of RPC programs. It connects the types that xdrgen
+// generates with the messages that a carrier moves: package rdmaio over RDMA, for example.
 //
 // An [oncrpc.Program] describes one version of a program, with constants of the generated package.
 // Their names are those of the .x file in Go's spelling, a version's name behind its program's:
@@ -14,15 +14,15 @@
 // Set Program.Name and Program.Procedures to have names in errors and logs, as in "NFS3 GETATTR
 // (100003 v3 proc 1)".
 //
-// A [Client] calls the program over an rdmaio.Conn, Client or Backchannel:
+// A [Client] calls the program over any oncrpc.Carrier, such as an rdmaio.Client:
 //
 //	files := rpc.NewClient(conn, storeV1, nil)
 //	var res store.WriteRes
 //	err := files.Call(ctx, store.ProcWrite, &store.WriteArgs{Name: name, Data: data}, &res, nil)
 //
-// A [Service] serves the program. A [Handler] holds services, and is passed to rdmaio.Listen or set
-// as Config.ReverseHandler. Here write is a func(*rpc.Request, *store.WriteArgs, *store.WriteRes)
-// error:
+// A [Service] serves the program. A [Handler] holds services. It is passed to the servers of one or
+// several carriers, or set as the handler of reverse Calls. Here write is a func(*rpc.Request,
+// *store.WriteArgs, *store.WriteRes) error:
 //
 //	svc := rpc.NewService(storeV1)
 //	rpc.Handle(svc, store.ProcWrite, write)
@@ -32,11 +32,12 @@
 //
 // # Bulk data
 //
-// Data that the bindings make eligible is not copied into the message. If it does not fit inline,
-// the transport moves it by RDMA from the sender's memory to the receiver's. A caller that passes
-// memory in Options.Results gets eligible results there, written by the server, and the decoded
-// value points into it. A server reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by
-// default, and refuses larger arguments.
+// Data that the bindings make eligible is not copied into the message. Over RDMA, if it does not
+// fit inline, it moves from the sender's memory to the receiver's. A caller that passes memory in
+// Options.Results gets eligible results there, written by the server, and the decoded value points
+// into it. A server reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by default, and
+// refuses larger arguments. Other carriers send the data with the message, and the decoded value
+// has memory of its own: read the results from the value.
 //
 // Other results may have up to ClientConfig.MaxReply bytes, 512 KiB by default. The caller need not
 // know their size: the connection offers its own memory for results that may not fit inline, and
@@ -49,7 +50,7 @@
 // that do not need it:
 //
 //	svc.Idempotent(store.ProcRead)
-//	handler := rdmaio.CacheReplies(rpc.NewHandler(nil, svc), nil)
+//	handler := replycache.New(rpc.NewHandler(nil, svc), nil)
 //	server, err := rdmaio.Listen(ctx, dev, addr, handler, nil)
 //
 // # Errors of a call
@@ -58,7 +59,7 @@
 // wraps the reason:
 //
 //   - an *oncrpc.ReplyError if the server refused the call;
-//   - an *rdmaio.CallError if the transport failed;
+//   - an *oncrpc.CallError if the carrier failed;
 //   - an *xdr.Error if the arguments cannot be encoded or the results cannot be decoded;
 //   - oncrpc.ErrVerf if the verifier of the reply is not accepted.
 //
@@ -71,6 +72,5 @@
 //   - GARBAGE_ARGS if the arguments cannot be decoded, or bytes follow them;
 //   - AUTH_ERROR if Service.Allow refuses the caller;
 //   - SYSTEM_ERR if the procedure returns an error that oncrpc.Refusal maps to no other status.
-//     Such errors are logged to rdmaio.Config.Logger, or to slog.Default without one, and reported
-//     in rdmaio.ServeEnd.
+//     The carrier logs such errors.
 package rpc

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // small returns a function that makes a small call. Its arguments and results are new each time, or

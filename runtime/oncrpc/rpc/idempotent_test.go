@@ -6,7 +6,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // R288: a reply cache before a Handler keeps the replies of procedures that are not idempotent, and
@@ -15,7 +16,7 @@ func TestIdempotent(t *testing.T) {
 	w := newWorld(t, "mem")
 	svc := newService()
 	svc.Idempotent(store.ProcRead)
-	cache := rdmaio.CacheReplies(rpc.NewHandler(nil, svc), nil)
+	cache := replycache.New(rpc.NewHandler(nil, svc), nil)
 	w.serve(cache, nil)
 	c := rpc.NewClient(w.dial(nil), storeV1, nil)
 	for proc, kept := range map[uint32]int{store.ProcNull: 0, store.ProcRead: 0, 99: 0, store.ProcWrite: 1} {

@@ -1,21 +1,20 @@
-package rdmaio
+package replycache
 
 import (
-	"bytes"
 	"container/list"
 	"context"
 	"hash/maphash"
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// ReplyCacheConfig configures CacheReplies. A nil ReplyCacheConfig is valid and has the default of
-// every field.
-type ReplyCacheConfig struct {
+// Config configures New. A nil *Config has the default in every field.
+type Config struct {
 	// Idempotent reports whether a procedure may be executed twice without harm. The cache neither
 	// looks up nor keeps its Calls. If nil, the handler's method Idempotent of this form is used,
 	// which rpc.Handler has. If the handler has none, the Calls of all procedures go through the
@@ -24,9 +23,9 @@ type ReplyCacheConfig struct {
 
 	// Client returns the identity of the client that sent a Call: the same on each of its
 	// connections, and different for every other client. An upper layer with sessions knows it. If
-	// nil, the host of Conn.RemoteAddr is used, which several clients may share: CacheReplies says
-	// what that means.
-	Client func(*Request) string
+	// nil, the host of Conn.RemoteAddr is used, which several clients may share: New says what that
+	// means.
+	Client func(*oncrpc.Request) string
 
 	// Grace is the time for which a Call is held back that equals one of another connection of the
 	// same host, while that connection is up. If zero, the default is 1 s. If negative, no Call is
@@ -55,7 +54,7 @@ type ReplyCacheConfig struct {
 
 	// MaxReply is the size of the largest reply that is kept in bytes, items included. If zero, the
 	// default is 64 KiB. If negative, there is no limit but Bytes. A Call with a larger reply is
-	// executed again when it is sent again; ReplyCacheStats.TooLarge counts them.
+	// executed again when it is sent again; Stats.TooLarge counts them.
 	MaxReply int
 }
 
@@ -63,8 +62,8 @@ type ReplyCacheConfig struct {
 const entryBytes = 256
 
 // settled returns the configuration with its defaults.
-func (cfg *ReplyCacheConfig) settled(h Handler) ReplyCacheConfig {
-	var s ReplyCacheConfig
+func (cfg *Config) settled(h oncrpc.Handler) Config {
+	var s Config
 	if cfg != nil {
 		s = *cfg
 	}
@@ -98,7 +97,7 @@ func (cfg *ReplyCacheConfig) settled(h Handler) ReplyCacheConfig {
 	return s
 }
 
-// CacheReplies returns a Handler that passes Calls to h, and executes no Call twice that is not
+// New returns a Handler that passes Calls to h, and executes no Call twice that is not
 // idempotent. A Call that a client sends again is answered with the reply to the first one, through
 // the chunks that it offers this time. If the first one is in progress, it waits for that reply
 // (RFC 5531 §8; R288, T121). Two Calls are the same if the client, the XID and every byte of the
@@ -106,25 +105,25 @@ func (cfg *ReplyCacheConfig) settled(h Handler) ReplyCacheConfig {
 //
 // By default a client is known by its host, which several clients may share. A client sends a Call
 // again only after it has lost the connection. Therefore a Call is never answered with the reply to
-// a Call of another connection that is up. It is held back for ReplyCacheConfig.Grace, because a
+// a Call of another connection that is up. It is held back for Config.Grace, because a
 // server may learn of the loss later than the client. If the other connection is still up then, the
 // Call is another client's and is executed. One case remains: a client makes the same Call with the
 // same XID as another client of its host whose connection is down, and gets that reply. Clients
-// that begin with a fixed XID need a ReplyCacheConfig.Client.
+// that begin with a fixed XID need a Config.Client.
 //
 // A Call whose connection ends before it was executed is dropped, because its client may have sent
 // it again already.
-func CacheReplies(h Handler, cfg *ReplyCacheConfig) *ReplyCache {
-	return &ReplyCache{
+func New(h oncrpc.Handler, cfg *Config) *Cache {
+	return &Cache{
 		cfg: cfg.settled(h), next: h, seed: maphash.MakeSeed(),
 		entries: make(map[callKey][]*cached), sources: make(map[string]*replySource),
 	}
 }
 
-// ReplyCache is the Handler that CacheReplies returns.
-type ReplyCache struct {
-	cfg  ReplyCacheConfig
-	next Handler
+// Cache is the Handler that New returns.
+type Cache struct {
+	cfg  Config
+	next oncrpc.Handler
 	seed maphash.Seed
 
 	mu      sync.Mutex
@@ -132,14 +131,14 @@ type ReplyCache struct {
 	sources map[string]*replySource
 	recent  list.List // of *replySource, the one silent longest first
 	swept   time.Time
-	stats   ReplyCacheStats
+	stats   Stats
 }
 
-// ReplyCacheStats holds the counts of a ReplyCache. Those above Sources only grow.
-type ReplyCacheStats struct {
+// Stats holds the counts of a Cache. Those above Sources only grow.
+type Stats struct {
 	Hits     uint64 // Calls answered with a reply that was kept
 	Waited   uint64 // Calls that waited for the reply to the same Call in progress
-	Delayed  uint64 // Calls held back for ReplyCacheConfig.Grace
+	Delayed  uint64 // Calls held back for Config.Grace
 	TooLarge uint64 // replies larger than MaxReply, whose Calls would be executed again
 	Evicted  uint64 // replies removed before their Age to make room
 
@@ -150,7 +149,7 @@ type ReplyCacheStats struct {
 }
 
 // Stats returns the counts.
-func (c *ReplyCache) Stats() ReplyCacheStats {
+func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
@@ -173,8 +172,8 @@ type cached struct {
 	from    context.Context // of the connection that brought it last
 	done    *list.Element   // in source.order; nil: in progress
 	at      time.Time       // when it was done
-	reply   Message         // with memory of its own
-	waiting []*Request
+	reply   oncrpc.Message  // with memory of its own
+	waiting []*oncrpc.Request
 }
 
 // replySource holds the entries of one source.
@@ -186,32 +185,33 @@ type replySource struct {
 	bytes   int
 }
 
-// ServeRPC implements Handler.
-func (c *ReplyCache) ServeRPC(r *Request) {
-	rpc := r.conn.rpcOf(r.Message)
-	if c.cfg.Idempotent(rpc.Program, rpc.Version, rpc.Procedure) {
+// ServeRPC implements oncrpc.Handler.
+func (c *Cache) ServeRPC(r *oncrpc.Request) {
+	program, version, procedure, _ := oncrpc.Procedure(r.Message)
+	if c.cfg.Idempotent(program, version, procedure) {
 		c.next.ServeRPC(r)
 		return
 	}
-	key := callKey{xid: rpc.XID, sum: maphash.Bytes(c.seed, r.Message), n: len(r.Message)}
+	xid, _, _ := oncrpc.Peek(r.Message)
+	key := callKey{xid: xid, sum: maphash.Bytes(c.seed, r.Message), n: len(r.Message)}
 	source := ""
 	if c.cfg.Client != nil {
 		key.client = c.cfg.Client(r)
 		source = key.client
 	} else {
-		key.client, source = hostOf(r.conn.RemoteAddr())
+		key.client, source = hostOf(r.Conn().RemoteAddr())
 	}
 	c.serve(r, key, source, c.cfg.Grace > 0)
 }
 
 // serve answers a Call from the cache or passes it to the handler. If hold is true, it may be held
 // back first.
-func (c *ReplyCache) serve(r *Request, key callKey, source string, hold bool) {
+func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, hold bool) {
 	c.mu.Lock()
 	c.sweep(time.Now())
-	e, others := c.find(key, r.conn.ctx)
+	e, others := c.find(key, r.Context())
 	switch {
-	case r.conn.ctx.Err() != nil:
+	case r.Context().Err() != nil:
 		c.mu.Unlock()
 		r.Drop(nil)
 	case e != nil && e.done == nil:
@@ -227,16 +227,16 @@ func (c *ReplyCache) serve(r *Request, key callKey, source string, hold bool) {
 		c.mu.Unlock()
 		go c.hold(r, key, source, others)
 	default:
-		e = c.add(key, source, r.conn.ctx)
+		e = c.add(key, source, r.Context())
 		c.mu.Unlock()
-		r.tap = func(m *Message) { c.executed(e, m) }
+		r.Responder = &recorder{Responder: r.Responder, cache: c, entry: e}
 		c.next.ServeRPC(r)
 	}
 }
 
 // find returns the entry from which a Call of a connection is answered. If there is none, it
 // returns the other connections, still up, on which the same Call came. mu is locked.
-func (c *ReplyCache) find(key callKey, from context.Context) (found *cached, others []context.Context) {
+func (c *Cache) find(key callKey, from context.Context) (found *cached, others []context.Context) {
 	for _, e := range c.entries[key] {
 		switch {
 		case e.from == from:
@@ -259,7 +259,7 @@ const maxHeldFor = 8
 
 // hold waits until one of the connections in others is down, for Grace at most, and then serves the
 // Call.
-func (c *ReplyCache) hold(r *Request, key callKey, source string, others []context.Context) {
+func (c *Cache) hold(r *oncrpc.Request, key callKey, source string, others []context.Context) {
 	gone := make(chan struct{}, 1)
 	for _, from := range others {
 		defer context.AfterFunc(from, func() {
@@ -274,13 +274,13 @@ func (c *ReplyCache) hold(r *Request, key callKey, source string, others []conte
 	select {
 	case <-gone:
 	case <-grace.C:
-	case <-r.conn.ctx.Done():
+	case <-r.Context().Done():
 	}
-	r.conn.dispatch(r, HandlerFunc(func(r *Request) { c.serve(r, key, source, false) }))
+	r.Serve(oncrpc.HandlerFunc(func(r *oncrpc.Request) { c.serve(r, key, source, false) }))
 }
 
 // add makes an entry for a Call that is about to be executed. mu is locked.
-func (c *ReplyCache) add(key callKey, name string, from context.Context) *cached {
+func (c *Cache) add(key callKey, name string, from context.Context) *cached {
 	s := c.sources[name]
 	if s == nil {
 		s = &replySource{name: name}
@@ -306,13 +306,38 @@ func (c *ReplyCache) add(key callKey, name string, from context.Context) *cached
 	return e
 }
 
+// recorder passes the answer of a Call to the cache before it goes.
+type recorder struct {
+	oncrpc.Responder
+	cache    *Cache
+	entry    *cached
+	answered atomic.Bool
+}
+
+// Reply implements oncrpc.Responder.
+func (r *recorder) Reply(m oncrpc.Message, done func(error)) {
+	if !r.answered.Swap(true) {
+		seen := m // a copy, or every m would be on the heap
+		r.cache.executed(r.entry, &seen)
+	}
+	r.Responder.Reply(m, done)
+}
+
+// Drop implements oncrpc.Responder.
+func (r *recorder) Drop(done func(error)) {
+	if !r.answered.Swap(true) {
+		r.cache.executed(r.entry, nil)
+	}
+	r.Responder.Drop(done)
+}
+
 // executed keeps a reply and answers the Calls that waited for it. m is nil if the Call was
 // dropped.
-func (c *ReplyCache) executed(e *cached, m *Message) {
-	keep := m != nil && m.bytes() <= c.cfg.MaxReply
-	var reply Message
+func (c *Cache) executed(e *cached, m *oncrpc.Message) {
+	keep := m != nil && m.Size(nil) <= c.cfg.MaxReply
+	var reply oncrpc.Message
 	if keep {
-		reply = m.clone()
+		reply = m.Clone()
 	}
 	c.mu.Lock()
 	s, waiting := e.source, e.waiting
@@ -322,7 +347,7 @@ func (c *ReplyCache) executed(e *cached, m *Message) {
 	if keep {
 		e.done, e.at = s.order.PushBack(e), time.Now()
 		c.stats.Entries++
-		c.charge(s, entryBytes+reply.bytes())
+		c.charge(s, entryBytes+reply.Size(nil))
 		for s.order.Len() > c.cfg.Entries || s.bytes > c.cfg.Bytes {
 			c.evict(s)
 		}
@@ -337,7 +362,7 @@ func (c *ReplyCache) executed(e *cached, m *Message) {
 	}
 	c.mu.Unlock()
 	if m != nil && !keep && len(waiting) > 0 {
-		reply = m.clone() // the handler may use its memory again before they are sent
+		reply = m.Clone() // the handler may use its memory again before they are sent
 	}
 	for _, r := range waiting {
 		if m == nil {
@@ -348,14 +373,14 @@ func (c *ReplyCache) executed(e *cached, m *Message) {
 	}
 }
 
-func (c *ReplyCache) charge(s *replySource, n int) {
+func (c *Cache) charge(s *replySource, n int) {
 	s.bytes += n
 	c.stats.Bytes += n
 }
 
 // largest returns the source with the most bytes. It looks at all sources, but is called only when
 // the cache has MaxBytes.
-func (c *ReplyCache) largest() (most *replySource) {
+func (c *Cache) largest() (most *replySource) {
 	for _, s := range c.sources {
 		if most == nil || s.bytes > most.bytes {
 			most = s
@@ -365,21 +390,21 @@ func (c *ReplyCache) largest() (most *replySource) {
 }
 
 // evict removes the oldest reply of a source before its Age.
-func (c *ReplyCache) evict(s *replySource) {
+func (c *Cache) evict(s *replySource) {
 	c.stats.Evicted++
 	c.remove(s.order.Front().Value.(*cached))
 }
 
 // remove removes a reply.
-func (c *ReplyCache) remove(e *cached) {
+func (c *Cache) remove(e *cached) {
 	e.source.order.Remove(e.done)
 	c.stats.Entries--
-	c.charge(e.source, -entryBytes-e.reply.bytes())
+	c.charge(e.source, -entryBytes-e.reply.Size(nil))
 	c.unlist(e)
 }
 
 // unlist removes an entry from the map.
-func (c *ReplyCache) unlist(e *cached) {
+func (c *Cache) unlist(e *cached) {
 	list := c.entries[e.key]
 	if len(list) == 1 {
 		delete(c.entries, e.key)
@@ -396,13 +421,13 @@ func (c *ReplyCache) unlist(e *cached) {
 }
 
 // forget removes a source that has no entries.
-func (c *ReplyCache) forget(s *replySource) {
+func (c *Cache) forget(s *replySource) {
 	c.recent.Remove(s.recent)
 	delete(c.sources, s.name)
 }
 
 // sweep removes the replies that are too old. It does so eight times in Age. mu is locked.
-func (c *ReplyCache) sweep(now time.Time) {
+func (c *Cache) sweep(now time.Time) {
 	if now.Sub(c.swept) < c.cfg.Age/8 {
 		return
 	}
@@ -441,22 +466,4 @@ func hostOf(addr string) (host, source string) {
 		return host, host
 	}
 	return host, net.String()
-}
-
-// clone returns a copy of a message with memory of its own.
-func (m *Message) clone() Message {
-	out := Message{Inline: bytes.Clone(m.Inline), Items: append([]xdr.Item(nil), m.Items...)}
-	for i := range out.Items {
-		out.Items[i].Data = bytes.Clone(out.Items[i].Data)
-	}
-	return out
-}
-
-// bytes returns the length of a message, items included.
-func (m *Message) bytes() int {
-	n := len(m.Inline)
-	for i := range m.Items {
-		n += len(m.Items[i].Data)
-	}
-	return n
 }

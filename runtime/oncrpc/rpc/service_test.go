@@ -2,15 +2,12 @@ package rpc_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
-	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 // A procedure that does not set its results answers with their zero value, not with the results of
@@ -63,14 +60,14 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// padded is a Transport whose replies were sent as RDMA_MSGP.
+// padded is a Carrier whose replies were sent as RDMA_MSGP.
 type padded struct{}
 
 func (padded) XID() uint32 { return 1 }
 
-func (padded) Call(context.Context, *rdmaio.Call) (*rdmaio.Reply, error) {
+func (padded) Call(context.Context, *oncrpc.Call) (*oncrpc.Reply, error) {
 	m, _ := oncrpc.NewReply(1, oncrpc.Success).AppendBinary(nil)
-	return &rdmaio.Reply{Message: append(m, 0, 0, 0, 0, 0, 0, 0, 9), Padding: rdmaio.Padding{Align: 4, Threshold: 256}}, nil
+	return &oncrpc.Reply{Message: append(m, 0, 0, 0, 0, 0, 0, 0, 9), Padding: oncrpc.Padding{Align: 4, Threshold: 256}}, nil
 }
 
 // Generated decoders do not support the padding of RDMA_MSGP: a padded reply is an error, and a
@@ -81,24 +78,25 @@ func TestPadded(t *testing.T) {
 	if err := rpc.NewClient(padded{}, storeV1, nil).Call(context.Background(), store.ProcWrite, new(store.WriteArgs), &res, nil); !errors.Is(err, rpc.ErrPadded) || !errors.As(err, &e) || !e.MayHaveRun {
 		t.Errorf("padded results: %d, %v", res.Count, err)
 	}
-	w := newWorld(t, "mem")
-	w.serve(rpc.NewHandler(nil, newService()), &rdmaio.Config{Legacy: true})
-	p := peertest.New(t, w.client)
-	p.Dial(w.client, w.addr, nil)
+	h := rpc.NewHandler(nil, newService())
 	call, _ := oncrpc.NewCall(7, store.Program, store.Version1, store.ProcNull, oncrpc.None()).AppendBinary(nil)
-	for proc, want := range map[uint32]oncrpc.AcceptStat{0: oncrpc.Success, 2: oncrpc.GarbageArgs} {
-		var b []byte
-		for _, v := range []uint32{7, 1, 1, proc} {
-			b = binary.BigEndian.AppendUint32(b, v)
-		}
-		if proc == 2 {
-			b = append(b, 0, 0, 0, 4, 0, 0, 1, 0) // alignment and threshold
-		}
-		p.Send(append(append(b, make([]byte, 12)...), call...))
-		got := p.Message(peertest.Patience)
+	for align, want := range map[uint32]oncrpc.AcceptStat{0: oncrpc.Success, 4: oncrpc.GarbageArgs} {
+		var got answer
+		h.ServeRPC(&oncrpc.Request{Message: call, Padding: oncrpc.Padding{Align: align, Threshold: 256}, Responder: &got})
 		var m oncrpc.Header
-		if len(got) < 28 || m.UnmarshalBinary(got[28:]) != nil || m.Body.Reply.Accepted.Data.Stat != want {
-			t.Errorf("header type %d: answer %x, want %v", proc, got, want)
+		if err := m.UnmarshalBinary(got.reply.Inline); err != nil || m.Body.Reply.Accepted.Data.Stat != want {
+			t.Errorf("alignment %d: answer %x, want %v", align, got.reply.Inline, want)
 		}
 	}
+}
+
+// answer is a Responder that records the reply.
+type answer struct {
+	oncrpc.Responder
+	reply oncrpc.Message
+}
+
+func (a *answer) Reply(m oncrpc.Message, done func(error)) {
+	a.reply = m.Clone()
+	done(nil)
 }

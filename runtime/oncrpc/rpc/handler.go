@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -14,16 +13,16 @@ import (
 type HandlerConfig struct {
 	// Next serves the calls to programs that no Service serves. If nil, they are answered with
 	// PROG_UNAVAIL.
-	Next rdmaio.Handler
+	Next oncrpc.Handler
 
 	// Failed is called for each call that is answered with SYSTEM_ERR, with the error of its
 	// procedure or of the encoding of its results. It is also called for each reply that was not
 	// sent, with the reason. It must not block. r is valid until it returns. Errors behind
-	// SYSTEM_ERR are also passed to rdmaio.Request.Report, with or without Failed.
+	// SYSTEM_ERR are also passed to oncrpc.Request.Report, with or without Failed.
 	Failed func(r *Request, err error)
 }
 
-// Handler serves the calls of a set of services. It implements rdmaio.Handler.
+// Handler serves the calls of a set of services. It implements oncrpc.Handler.
 type Handler struct {
 	cfg      HandlerConfig
 	services map[uint32][]*Service // by program
@@ -53,8 +52,8 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 	return h
 }
 
-// ServeRPC implements rdmaio.Handler.
-func (h *Handler) ServeRPC(r *rdmaio.Request) {
+// ServeRPC implements oncrpc.Handler.
+func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	p := h.requests.Get().(*pooledRequest)
 	p.rpc = r
 	p.dec.Reset(r.Message)
@@ -91,7 +90,7 @@ func (h *Handler) ServeRPC(r *rdmaio.Request) {
 }
 
 // Idempotent reports whether a call may be executed twice, because its procedure was passed to
-// Service.Idempotent or because there is no such procedure. rdmaio.CacheReplies calls it and keeps
+// Service.Idempotent or because there is no such procedure. replycache.New calls it and keeps
 // only the replies of other procedures. For programs that no Service serves it returns the result
 // of the same method of HandlerConfig.Next, or false if Next has none.
 func (h *Handler) Idempotent(program, version, procedure uint32) bool {

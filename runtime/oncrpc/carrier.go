@@ -1,0 +1,152 @@
+package oncrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Errors of carriers, for errors.Is. The text of an error that wraps one of them has the details.
+var (
+	// ErrClosed reports that this side closed the connection, client or server.
+	ErrClosed = errors.New("oncrpc: closed")
+	// ErrReverse reports a Call on an accepted connection that cannot make any, or before
+	// Conn.AllowReverse.
+	ErrReverse = errors.New("oncrpc: no reverse Calls")
+	// ErrXIDInUse reports that another Call with this XID is in progress on the connection.
+	// Carrier.XID returns XIDs that are free.
+	ErrXIDInUse = errors.New("oncrpc: a Call with this XID is in progress on the connection")
+)
+
+// Carrier sends Calls to one peer and returns the replies. Package rpc makes Calls from the types
+// that xdrgen generates. All methods are safe for concurrent use.
+type Carrier interface {
+	// XID returns the next transaction ID. It is unique if all Calls of the Carrier use it.
+	XID() uint32
+
+	// Call sends a Call, and blocks until its reply has come or ctx is done. All memory of the Call
+	// belongs to the Carrier until then. The error is a *CallError.
+	Call(ctx context.Context, call *Call) (*Reply, error)
+}
+
+// Conn is a connection of a Carrier. Request.Conn returns the one that a Call came on. Its Calls go
+// to the peer: on an accepted connection, they are callbacks to the client.
+type Conn interface {
+	Carrier
+
+	// AllowReverse permits Call on an accepted connection. The upper layer calls it when it knows
+	// that the peer serves Calls, because a peer that does not may close the connection (RFC 8167
+	// §6; R280). The permission lasts until the connection ends.
+	AllowReverse()
+
+	// RemoteAddr returns the address of the peer.
+	RemoteAddr() string
+
+	// Done returns a channel that is closed when the connection is down. Err then returns the
+	// reason, and nil before.
+	Done() <-chan struct{}
+	Err() error
+}
+
+// Call is an RPC to make. It may be used again when the method that made it has returned.
+//
+// Results, ReplyBuf and MaxReply are memory for a Carrier that needs to have it before the reply
+// comes. Others ignore them.
+type Call struct {
+	// Message is the RPC Call. No other Call in progress on the connection may have its XID. A
+	// retransmission on another connection keeps the XID (R284).
+	Message
+
+	// Results are the buffers for the results that the upper-layer binding makes eligible for
+	// direct placement, in the order of the results. Each must have room for the largest result
+	// (R84). The server may write to all of it, used or not (RFC 8166 §4.3.2.2; R58). An empty
+	// slice asks for that result inline.
+	Results [][]byte
+
+	// ReplyBuf is the buffer for the reply without the Results. If the largest reply, its verifier
+	// included (RFC 8166 §8.2.2.2; R103), may not fit inline, ReplyBuf must be as long as that, or
+	// MaxReply must be set. Otherwise a peer over RDMA refuses the Call when the reply does not
+	// fit. If its length is more than an inline reply can have, it is offered as the reply chunk.
+	// If nil, the reply is received in memory allocated for it.
+	ReplyBuf []byte
+
+	// MaxReply is the size of the largest reply without the Results, in bytes. If zero, the length
+	// of ReplyBuf is used and ReplyBuf is offered. If negative, no reply chunk is offered.
+	//
+	// If MaxReply is more than an inline reply can have, a connection over RDMA offers that much
+	// memory of its own as the reply chunk, and copies the reply to ReplyBuf, or to memory
+	// allocated for it if it is longer.
+	MaxReply int
+
+	// Reply is the memory of the reply. Only the Carrier uses it, and returns a pointer to it.
+	Reply Reply
+}
+
+// Reply is the answer to a Call. It is valid until its Call is used again.
+type Reply struct {
+	// Message is the RPC Reply without the Items. It may be a part of ReplyBuf, or have memory of
+	// its own.
+	Message []byte
+
+	// Items has an element for each of Results: Data is the part of that slice that the server
+	// filled, or nil if the result is in Message. Without any element, all results are in Message.
+	// Pass Items to xdr.Decoder.ReinsertInOrder. It compares the length with the count in the
+	// stream, because a server of RPC-over-RDMA version 1 may include XDR padding in the length
+	// (R81, R83).
+	Items []xdr.Item
+
+	// Padding describes the padding in Message, if there is any.
+	Padding Padding
+}
+
+// CallError is the error of Carrier.Call. It unwraps to the reason: an error of the carrier, or the
+// error of the context.
+type CallError struct {
+	// XID is the XID of the Call.
+	XID uint32
+
+	// MayHaveRun reports that the message was sent at least in part, so that the peer may have
+	// executed the procedure, once. If it is false, the peer has not received the Call.
+	MayHaveRun bool
+
+	// Err is the reason.
+	Err error
+}
+
+// Error returns the XID, whether the peer may have executed the Call, and the reason.
+func (e *CallError) Error() string {
+	what := "not sent"
+	if e.MayHaveRun {
+		what = "sent; the peer may have executed it"
+	}
+	return fmt.Sprintf("oncrpc: call %#08x (%s): %v", e.XID, what, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Padding describes the alignment of the opaque items in a message that came over RDMA as
+// RDMA_MSGP. All other messages have the zero Padding. Only the code that decodes the RPC message
+// can skip the padding, because it knows where the opaque items are.
+type Padding struct {
+	// Align is the alignment in bytes, and Threshold the size in bytes of the smallest item that
+	// has it. If Align is zero, there is no padding.
+	Align, Threshold uint32
+
+	// Start is the offset of the RPC message in the whole message, header included.
+	Start int
+}
+
+// Skip returns the number of bytes of padding between the length word of an opaque item of n bytes
+// and its data. at is the offset in the message behind the length word, earlier padding included.
+// Items of Threshold bytes or more are aligned from the start of the RPC-over-RDMA header, as they
+// are in the memory of the Receive (draft-ietf-nfsv4-rpcrdma-08 §3.9, which says both "at or above"
+// and "exceeds"; R111, A20).
+func (p *Padding) Skip(at, n int) int {
+	if p.Align == 0 || uint64(n) < uint64(p.Threshold) {
+		return 0
+	}
+	return -(p.Start + at) & int(p.Align-1)
+}

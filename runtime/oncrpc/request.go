@@ -1,0 +1,109 @@
+package oncrpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// Errors of Requests, for errors.Is.
+var (
+	// ErrAnswered reports that Request.Reply or Request.Drop was called for a Request that had been
+	// answered.
+	ErrAnswered = errors.New("oncrpc: the Request was answered already")
+	// ErrPanic reports that a Handler panicked or ended its goroutine. This side then closed the
+	// connection.
+	ErrPanic = errors.New("oncrpc: a handler panicked")
+)
+
+// Handler serves the Calls that a peer sends, over any carrier.
+type Handler interface {
+	// ServeRPC serves one Call. It answers by Request.Reply or Request.Drop, before it returns or
+	// later, from any goroutine. Every Request must be answered once: its connection waits for that
+	// when it is closed. ServeRPC may block, unless the carrier is configured otherwise.
+	//
+	// A panic in ServeRPC is logged with its stack and closes the connection (ErrPanic), because
+	// the handler's state cannot be trusted and this layer has no answer for it. Its Request is
+	// dropped and must not be used any more. The same happens if ServeRPC ends its goroutine
+	// (runtime.Goexit, as testing.T.Fatal does).
+	ServeRPC(*Request)
+}
+
+// HandlerFunc adapts a function to a Handler.
+type HandlerFunc func(*Request)
+
+// ServeRPC calls f.
+func (f HandlerFunc) ServeRPC(r *Request) { f(r) }
+
+// Request is a Call that the peer sent. Its methods are those of the Responder.
+type Request struct {
+	// Message is the whole RPC Call. It is valid until the done function of Reply or Drop runs.
+	Message []byte
+
+	// Placed are the items that came apart from the rest, over RDMA: the position of each in
+	// Message, and its bytes, which are a part of Message. The decoder must check that the item at
+	// that position has this length, with or without XDR padding (R53, R70). xdr.Decoder.ExpectAt
+	// makes it do so:
+	//
+	//	... // decode the Header
+	//	dec.ExpectAt(uint64(dec.Offset()), r.Placed)
+	//	... // decode the arguments
+	Placed []xdr.Item
+
+	// Padding describes the padding in Message, if there is any.
+	Padding Padding
+
+	// Responder is the carrier's side of the Request. A Handler that passes the Request on and has
+	// to see the answer puts a Responder before it, which embeds this one.
+	Responder
+}
+
+// Responder is the side of a Request that a carrier implements.
+type Responder interface {
+	// Conn returns the connection that the Call came on. Calls to the peer can be made on it.
+	Conn() Conn
+
+	// Context returns a context that ends when the connection does.
+	Context() context.Context
+
+	// Room returns the size limits of the answer, in bytes: of each of the results that the caller
+	// has offered memory for, in their order, and of the reply without those. A result with the
+	// limit 0 goes with the rest, and so do results beyond the last. A larger answer is an error
+	// for the caller.
+	Room() (results []int, reply int)
+
+	// Reply answers the Call. Item i of m goes to the memory that the caller offered for result i,
+	// if it offered any.
+	//
+	// All memory of m, and the Request, belong to the carrier until done runs. done is called once:
+	// with nil when the reply was sent, or with the reason why it was not. Nothing reports whether
+	// the caller received it. done may be nil. It must not block, and may run before Reply returns.
+	Reply(m Message, done func(error))
+
+	// Drop ends a Request without an answer, which RPC permits (RFC 2203 §5.3.3.1 requires it in
+	// some cases). done is called as for Reply. The caller keeps waiting. Over RDMA its credit
+	// stays in use until the connection ends: a caller for which as many Calls were dropped as it
+	// has credits must reconnect.
+	Drop(done func(error))
+
+	// Report records an error of the handler that its answer does not contain. The carrier logs it.
+	// Call it before Reply or Drop. Package rpc calls it for every SYSTEM_ERR.
+	Report(err error)
+
+	// Serve passes the Request to h as the carrier passes Requests to its own Handler: within its
+	// limits, and safe from panics of h. A Handler that has returned without an answer calls it to
+	// go on with the Request. Serve does not wait for h, unless the carrier's Handler must not
+	// block.
+	Serve(h Handler)
+}
+
+// Procedure returns the numbers of the procedure that a Call is for. ok is false if the message is
+// shorter than these (RFC 5531 §9).
+func Procedure(call []byte) (program, version, procedure uint32, ok bool) {
+	if len(call) < 24 {
+		return 0, 0, 0, false
+	}
+	return binary.BigEndian.Uint32(call[12:]), binary.BigEndian.Uint32(call[16:]), binary.BigEndian.Uint32(call[20:]), true
+}
