@@ -302,56 +302,24 @@ func (v *Msg) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Msg) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Msg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Msg) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -362,6 +330,11 @@ func (v *Msg) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -404,56 +377,24 @@ func (v *Nomsg) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Nomsg) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nomsg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nomsg) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -464,6 +405,11 @@ func (v *Nomsg) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -514,51 +460,25 @@ func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ErrCode) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ErrCode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ErrCode) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -569,6 +489,11 @@ func (v *ErrCode) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -621,51 +546,25 @@ func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *VersionRange) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -676,6 +575,11 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -733,51 +637,25 @@ func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *WriteShortage) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *WriteShortage) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteShortage) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -788,6 +666,11 @@ func (v *WriteShortage) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -856,56 +739,24 @@ func (*Error) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Error) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Error) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Error) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Error) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Error) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -916,6 +767,11 @@ func (v *Error) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1133,51 +989,25 @@ func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ConnProp) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ConnProp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ConnProp) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1188,6 +1018,11 @@ func (v *ConnProp) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1303,51 +1138,25 @@ func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Common) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Common) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Common) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Common) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Common) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1358,6 +1167,11 @@ func (v *Common) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1421,51 +1235,25 @@ func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *HeaderPrefix) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *HeaderPrefix) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1476,6 +1264,11 @@ func (v *HeaderPrefix) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1539,51 +1332,25 @@ func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Segment) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Segment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Segment) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1594,6 +1361,11 @@ func (v *Segment) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1654,51 +1426,25 @@ func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReadSegment) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReadSegment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReadSegment) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1709,6 +1455,11 @@ func (v *ReadSegment) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1767,51 +1518,25 @@ func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *WriteChunk) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *WriteChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *WriteChunk) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1822,6 +1547,11 @@ func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1915,51 +1645,25 @@ func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ChunkLists) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ChunkLists) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChunkLists) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1970,6 +1674,11 @@ func (v *ChunkLists) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2269,51 +1978,25 @@ func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropID) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropID) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2324,6 +2007,11 @@ func (v *PropID) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2373,51 +2061,25 @@ func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropVal) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropVal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropVal) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2428,6 +2090,11 @@ func (v *PropVal) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2506,51 +2173,25 @@ func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropSet) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropSet) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSet) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2561,6 +2202,11 @@ func (v *PropSet) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2673,51 +2319,25 @@ func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropSubset) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropSubset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropSubset) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2728,6 +2348,11 @@ func (v *PropSubset) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2808,51 +2433,25 @@ func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2863,6 +2462,11 @@ func (v *PropMaxSendSize) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2915,51 +2519,25 @@ func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2970,6 +2548,11 @@ func (v *PropReceiveBufferSize) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3022,51 +2605,25 @@ func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3077,6 +2634,11 @@ func (v *PropMaxSegmentSize) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3129,51 +2691,25 @@ func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3184,6 +2720,11 @@ func (v *PropMaxSegmentCount) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3236,51 +2777,25 @@ func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropReverseSupport) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropReverseSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3291,6 +2806,11 @@ func (v *PropReverseSupport) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3340,51 +2860,25 @@ func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *PropHostAuth) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *PropHostAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3395,6 +2889,11 @@ func (v *PropHostAuth) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.

@@ -280,51 +280,25 @@ func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Flavor) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Flavor) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Flavor) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -335,6 +309,11 @@ func (v *Flavor) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -389,51 +368,25 @@ func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpaqueAuth) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpaqueAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -444,6 +397,11 @@ func (v *OpaqueAuth) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -544,51 +502,25 @@ func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *MsgType) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *MsgType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *MsgType) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -599,6 +531,11 @@ func (v *MsgType) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -678,51 +615,25 @@ func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReplyStat) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReplyStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyStat) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -733,6 +644,11 @@ func (v *ReplyStat) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -820,51 +736,25 @@ func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *AcceptStat) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *AcceptStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptStat) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -875,6 +765,11 @@ func (v *AcceptStat) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -954,51 +849,25 @@ func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *RejectStat) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *RejectStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectStat) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1009,6 +878,11 @@ func (v *RejectStat) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1104,51 +978,25 @@ func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *AuthStat) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *AuthStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthStat) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1159,6 +1007,11 @@ func (v *AuthStat) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1211,51 +1064,25 @@ func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *VersionRange) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *VersionRange) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1266,6 +1093,11 @@ func (v *VersionRange) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1326,51 +1158,25 @@ func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CallBody) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CallBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CallBody) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1381,6 +1187,11 @@ func (v *CallBody) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1526,51 +1337,25 @@ func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReplyData) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReplyData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyData) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1581,6 +1366,11 @@ func (v *ReplyData) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1705,51 +1495,25 @@ func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *AcceptedReply) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *AcceptedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1760,6 +1524,11 @@ func (v *AcceptedReply) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1914,51 +1683,25 @@ func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *RejectedReply) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *RejectedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RejectedReply) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1969,6 +1712,11 @@ func (v *RejectedReply) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2114,51 +1862,25 @@ func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReplyBody) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReplyBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReplyBody) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2169,6 +1891,11 @@ func (v *ReplyBody) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2476,56 +2203,24 @@ func (*Body) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Body) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Body) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Body) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Body) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Body) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2536,6 +2231,11 @@ func (v *Body) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2992,51 +2692,25 @@ func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Header) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Header) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Header) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Header) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Header) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3047,6 +2721,11 @@ func (v *Header) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3480,51 +3159,25 @@ func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *AuthSysParms) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *AuthSysParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3535,6 +3188,11 @@ func (v *AuthSysParms) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.

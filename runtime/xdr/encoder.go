@@ -12,9 +12,8 @@ type Encoder struct {
 // NewEncoder returns an Encoder that appends to buf and grows it as needed. The Encoder may
 // write to all of buf's capacity, even when encoding fails.
 func NewEncoder(buf []byte) *Encoder {
-	e := new(Encoder)
-	e.Reset(buf)
-	return e
+	// A literal, and not Reset, which would move a buffer on the stack to the heap.
+	return &Encoder{encoderState: encoderState{Buf: buf[:cap(buf)], Off: len(buf), Start: len(buf)}}
 }
 
 // Reset makes e append to buf. It discards earlier output and items, and keeps e's settings.
@@ -49,8 +48,16 @@ func (e *Encoder) grow(n int) error {
 	if e.noGrow {
 		return &Error{Code: CodeBuffer, Offset: e.Off, Found: uint64(n), Want: uint64(len(e.Buf) - e.Off)}
 	}
-	b := slices.Grow(e.Buf[:e.Off], n)
-	e.Buf = b[:cap(b)]
+	// The new buffer is made from nothing, so that the old one may be on the stack. Like append, it
+	// doubles short buffers and grows long ones by a quarter.
+	size := len(e.Buf) + len(e.Buf)/4 + 192
+	if len(e.Buf) < 256 {
+		size = 2 * len(e.Buf)
+	}
+	b := slices.Grow([]byte(nil), max(size, e.Off+n))
+	b = b[:cap(b)]
+	copy(b, e.Buf[:e.Off])
+	e.Buf = b
 	return nil
 }
 

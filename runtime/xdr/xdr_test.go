@@ -37,6 +37,33 @@ func TestEncoderNoGrow(t *testing.T) {
 	}
 }
 
+// An Encoder that grows allocates memory in proportion to its output, like append.
+func TestEncoderGrowth(t *testing.T) {
+	for _, n := range []int{1 << 10, 1 << 15, 1 << 20} {
+		var e Encoder
+		made, buffers := 0, 0
+		for e.Off < n {
+			before := len(e.Buf)
+			b, err := e.Next(4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[3] = byte(e.Off)
+			if len(e.Buf) != before {
+				made, buffers = made+len(e.Buf), buffers+1
+			}
+		}
+		if made > 8*n || buffers > 64 {
+			t.Errorf("%d bytes: %d buffers of %d bytes together", n, buffers, made)
+		}
+		for i := 3; i < n; i += 4 {
+			if e.Buf[i] != byte(i+1) {
+				t.Fatalf("%d bytes: byte %d is %d, want %d", n, i, e.Buf[i], byte(i+1))
+			}
+		}
+	}
+}
+
 func TestDone(t *testing.T) {
 	d := NewDecoder(make([]byte, 8), nil)
 	if b, err := d.Next(4); err != nil || len(b) != 4 || d.Offset() != 4 {

@@ -2611,51 +2611,25 @@ func (v *NFSFtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSFtype4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSFtype4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSFtype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSFtype4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFtype4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2666,6 +2640,11 @@ func (v *NFSFtype4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSFtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2874,51 +2853,25 @@ func (v *Nfsstat4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsstat4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nfsstat4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Nfsstat4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nfsstat4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nfsstat4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsstat4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2929,6 +2882,11 @@ func (v *Nfsstat4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nfsstat4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2989,51 +2947,25 @@ func (v *Attrlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Attrlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Attrlist4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Attrlist4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Attrlist4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Attrlist4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Attrlist4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3044,6 +2976,11 @@ func (v *Attrlist4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Attrlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3113,51 +3050,25 @@ func (v *Bitmap4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bitmap4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Bitmap4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Bitmap4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Bitmap4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Bitmap4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bitmap4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3168,6 +3079,11 @@ func (v *Bitmap4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Bitmap4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3248,51 +3164,25 @@ func (v *Changeid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Changeid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Changeid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Changeid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Changeid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Changeid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Changeid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3303,6 +3193,11 @@ func (v *Changeid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Changeid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3355,51 +3250,25 @@ func (v *Clientid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Clientid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Clientid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Clientid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Clientid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3410,6 +3279,11 @@ func (v *Clientid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Clientid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3462,51 +3336,25 @@ func (v *Count4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Count4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Count4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Count4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Count4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Count4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Count4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3517,6 +3365,11 @@ func (v *Count4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Count4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3569,51 +3422,25 @@ func (v *Length4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Length4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Length4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Length4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Length4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Length4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Length4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3624,6 +3451,11 @@ func (v *Length4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Length4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3671,56 +3503,24 @@ func (*Mode4) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Mode4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Mode4) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Mode4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Mode4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Mode4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Mode4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Mode4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Mode4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3731,6 +3531,11 @@ func (v *Mode4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Mode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3783,51 +3588,25 @@ func (v *NFSCookie4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCookie4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSCookie4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSCookie4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSCookie4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSCookie4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCookie4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3838,6 +3617,11 @@ func (v *NFSCookie4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSCookie4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3892,51 +3676,25 @@ func (v *NFSFH4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSFH4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSFH4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSFH4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSFH4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSFH4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSFH4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSFH4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3947,6 +3705,11 @@ func (v *NFSFH4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSFH4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4025,51 +3788,25 @@ func (v *NFSLease4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLease4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSLease4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSLease4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSLease4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSLease4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLease4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4080,6 +3817,11 @@ func (v *NFSLease4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSLease4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4132,51 +3874,25 @@ func (v *Offset4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Offset4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Offset4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Offset4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Offset4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Offset4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Offset4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4187,6 +3903,11 @@ func (v *Offset4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Offset4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4234,56 +3955,24 @@ func (*Qop4) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Qop4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Qop4) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Qop4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Qop4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Qop4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Qop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Qop4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Qop4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4294,6 +3983,11 @@ func (v *Qop4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Qop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4343,51 +4037,25 @@ func (v *SecOid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SecOid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SecOid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SecOid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SecOid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SecOid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SecOid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4398,6 +4066,11 @@ func (v *SecOid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SecOid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4470,51 +4143,25 @@ func (v *Seqid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Seqid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Seqid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Seqid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Seqid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Seqid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Seqid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4525,6 +4172,11 @@ func (v *Seqid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Seqid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4574,51 +4226,25 @@ func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *UTF8String) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *UTF8String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UTF8String) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4629,6 +4255,11 @@ func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4698,51 +4329,25 @@ func (v *Linktext4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Linktext4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Linktext4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Linktext4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Linktext4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Linktext4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Linktext4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4753,6 +4358,11 @@ func (v *Linktext4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Linktext4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4825,51 +4435,25 @@ func (v *Pathname4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Pathname4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Pathname4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Pathname4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Pathname4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Pathname4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Pathname4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4880,6 +4464,11 @@ func (v *Pathname4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Pathname4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4988,51 +4577,25 @@ func (v *NFSLockid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSLockid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSLockid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSLockid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSLockid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5043,6 +4606,11 @@ func (v *NFSLockid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSLockid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5095,51 +4663,25 @@ func (v *Verifier4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verifier4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Verifier4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Verifier4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Verifier4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Verifier4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verifier4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5150,6 +4692,11 @@ func (v *Verifier4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Verifier4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5202,51 +4749,25 @@ func (v *Nfstime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfstime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nfstime4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Nfstime4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nfstime4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nfstime4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfstime4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5257,6 +4778,11 @@ func (v *Nfstime4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nfstime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5330,51 +4856,25 @@ func (v *TimeHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *TimeHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *TimeHow4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *TimeHow4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *TimeHow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *TimeHow4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *TimeHow4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5385,6 +4885,11 @@ func (v *TimeHow4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *TimeHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5454,51 +4959,25 @@ func (v *Settime4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Settime4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Settime4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Settime4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Settime4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Settime4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Settime4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5509,6 +4988,11 @@ func (v *Settime4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Settime4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5610,56 +5094,24 @@ func (*Fsid4) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Fsid4) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Fsid4) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fsid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Fsid4) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Fsid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fsid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fsid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fsid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5670,6 +5122,11 @@ func (v *Fsid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fsid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5731,51 +5188,25 @@ func (v *FSLocation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *FSLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSLocation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *FSLocation4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *FSLocation4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *FSLocation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *FSLocation4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSLocation4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5786,6 +5217,11 @@ func (v *FSLocation4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *FSLocation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5975,51 +5411,25 @@ func (v *FSLocations4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *FSLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *FSLocations4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *FSLocations4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *FSLocations4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *FSLocations4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *FSLocations4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *FSLocations4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6030,6 +5440,11 @@ func (v *FSLocations4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *FSLocations4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6314,51 +5729,25 @@ func (v *Acetype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acetype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Acetype4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Acetype4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Acetype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Acetype4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acetype4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6369,6 +5758,11 @@ func (v *Acetype4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Acetype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6421,51 +5815,25 @@ func (v *Aceflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Aceflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Aceflag4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Aceflag4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Aceflag4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Aceflag4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Aceflag4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6476,6 +5844,11 @@ func (v *Aceflag4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Aceflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6528,51 +5901,25 @@ func (v *Acemask4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Acemask4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Acemask4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Acemask4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Acemask4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Acemask4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Acemask4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6583,6 +5930,11 @@ func (v *Acemask4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Acemask4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6632,51 +5984,25 @@ func (v *Nfsace4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nfsace4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nfsace4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Nfsace4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nfsace4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nfsace4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nfsace4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6687,6 +6013,11 @@ func (v *Nfsace4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nfsace4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6771,51 +6102,25 @@ func (v *Specdata4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Specdata4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Specdata4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Specdata4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Specdata4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Specdata4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Specdata4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6826,6 +6131,11 @@ func (v *Specdata4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Specdata4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6883,51 +6193,25 @@ func (v *Fattr4FHExpireType) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4FHExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FHExpireType) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4FHExpireType) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4FHExpireType) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4FHExpireType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4FHExpireType) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FHExpireType) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6938,6 +6222,11 @@ func (v *Fattr4FHExpireType) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4FHExpireType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6990,51 +6279,25 @@ func (v *Fattr4Size) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Size) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Size) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Size) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Size) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Size) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Size) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7045,6 +6308,11 @@ func (v *Fattr4Size) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7097,51 +6365,25 @@ func (v *Fattr4LinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4LinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4LinkSupport) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4LinkSupport) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4LinkSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4LinkSupport) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4LinkSupport) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7152,6 +6394,11 @@ func (v *Fattr4LinkSupport) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4LinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7212,51 +6459,25 @@ func (v *Fattr4SymlinkSupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SymlinkSupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4SymlinkSupport) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4SymlinkSupport) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4SymlinkSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4SymlinkSupport) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SymlinkSupport) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7267,6 +6488,11 @@ func (v *Fattr4SymlinkSupport) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4SymlinkSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7327,51 +6553,25 @@ func (v *Fattr4NamedAttr) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NamedAttr) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4NamedAttr) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4NamedAttr) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4NamedAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4NamedAttr) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NamedAttr) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7382,6 +6582,11 @@ func (v *Fattr4NamedAttr) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4NamedAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7442,51 +6647,25 @@ func (v *Fattr4UniqueHandles) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4UniqueHandles) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4UniqueHandles) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4UniqueHandles) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4UniqueHandles) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4UniqueHandles) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4UniqueHandles) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7497,6 +6676,11 @@ func (v *Fattr4UniqueHandles) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4UniqueHandles) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7557,51 +6741,25 @@ func (v *Fattr4ACL) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ACL) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4ACL) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4ACL) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4ACL) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4ACL) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ACL) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7612,6 +6770,11 @@ func (v *Fattr4ACL) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4ACL) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7731,51 +6894,25 @@ func (v *Fattr4Aclsupport) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Aclsupport) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Aclsupport) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Aclsupport) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Aclsupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Aclsupport) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Aclsupport) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7786,6 +6923,11 @@ func (v *Fattr4Aclsupport) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Aclsupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7838,51 +6980,25 @@ func (v *Fattr4Archive) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Archive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Archive) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Archive) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Archive) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Archive) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Archive) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -7893,6 +7009,11 @@ func (v *Fattr4Archive) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Archive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -7953,51 +7074,25 @@ func (v *Fattr4Cansettime) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Cansettime) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Cansettime) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Cansettime) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Cansettime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Cansettime) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Cansettime) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8008,6 +7103,11 @@ func (v *Fattr4Cansettime) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Cansettime) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8068,51 +7168,25 @@ func (v *Fattr4CaseInsensitive) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CaseInsensitive) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4CaseInsensitive) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4CaseInsensitive) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4CaseInsensitive) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4CaseInsensitive) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CaseInsensitive) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8123,6 +7197,11 @@ func (v *Fattr4CaseInsensitive) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4CaseInsensitive) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8183,51 +7262,25 @@ func (v *Fattr4CasePreserving) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4CasePreserving) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4CasePreserving) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4CasePreserving) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4CasePreserving) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4CasePreserving) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4CasePreserving) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8238,6 +7291,11 @@ func (v *Fattr4CasePreserving) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4CasePreserving) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8298,51 +7356,25 @@ func (v *Fattr4ChownRestricted) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4ChownRestricted) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4ChownRestricted) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4ChownRestricted) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4ChownRestricted) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4ChownRestricted) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4ChownRestricted) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8353,6 +7385,11 @@ func (v *Fattr4ChownRestricted) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4ChownRestricted) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8413,51 +7450,25 @@ func (v *Fattr4Fileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Fileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Fileid) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Fileid) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Fileid) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Fileid) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Fileid) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8468,6 +7479,11 @@ func (v *Fattr4Fileid) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Fileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8520,51 +7536,25 @@ func (v *Fattr4FilesAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4FilesAvail) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4FilesAvail) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4FilesAvail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4FilesAvail) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesAvail) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8575,6 +7565,11 @@ func (v *Fattr4FilesAvail) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4FilesAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8627,51 +7622,25 @@ func (v *Fattr4FilesFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4FilesFree) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4FilesFree) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4FilesFree) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4FilesFree) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesFree) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8682,6 +7651,11 @@ func (v *Fattr4FilesFree) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4FilesFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8734,51 +7708,25 @@ func (v *Fattr4FilesTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4FilesTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4FilesTotal) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4FilesTotal) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4FilesTotal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4FilesTotal) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4FilesTotal) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8789,6 +7737,11 @@ func (v *Fattr4FilesTotal) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4FilesTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8841,51 +7794,25 @@ func (v *Fattr4Hidden) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Hidden) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Hidden) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Hidden) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Hidden) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Hidden) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Hidden) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -8896,6 +7823,11 @@ func (v *Fattr4Hidden) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Hidden) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -8956,51 +7888,25 @@ func (v *Fattr4Homogeneous) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Homogeneous) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Homogeneous) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Homogeneous) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Homogeneous) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Homogeneous) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Homogeneous) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9011,6 +7917,11 @@ func (v *Fattr4Homogeneous) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Homogeneous) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9071,51 +7982,25 @@ func (v *Fattr4Maxfilesize) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxfilesize) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Maxfilesize) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Maxfilesize) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Maxfilesize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Maxfilesize) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxfilesize) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9126,6 +8011,11 @@ func (v *Fattr4Maxfilesize) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Maxfilesize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9178,51 +8068,25 @@ func (v *Fattr4Maxlink) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxlink) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Maxlink) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Maxlink) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Maxlink) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Maxlink) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxlink) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9233,6 +8097,11 @@ func (v *Fattr4Maxlink) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Maxlink) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9285,51 +8154,25 @@ func (v *Fattr4Maxname) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxname) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Maxname) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Maxname) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Maxname) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Maxname) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxname) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9340,6 +8183,11 @@ func (v *Fattr4Maxname) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Maxname) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9392,51 +8240,25 @@ func (v *Fattr4Maxread) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxread) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Maxread) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Maxread) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Maxread) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Maxread) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxread) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9447,6 +8269,11 @@ func (v *Fattr4Maxread) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Maxread) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9499,51 +8326,25 @@ func (v *Fattr4Maxwrite) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Maxwrite) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Maxwrite) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Maxwrite) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Maxwrite) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Maxwrite) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Maxwrite) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9554,6 +8355,11 @@ func (v *Fattr4Maxwrite) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Maxwrite) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9606,51 +8412,25 @@ func (v *Fattr4MountedOnFileid) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4MountedOnFileid) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4MountedOnFileid) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4MountedOnFileid) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4MountedOnFileid) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4MountedOnFileid) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4MountedOnFileid) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9661,6 +8441,11 @@ func (v *Fattr4MountedOnFileid) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4MountedOnFileid) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9713,51 +8498,25 @@ func (v *Fattr4NoTrunc) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4NoTrunc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4NoTrunc) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4NoTrunc) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4NoTrunc) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4NoTrunc) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4NoTrunc) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9768,6 +8527,11 @@ func (v *Fattr4NoTrunc) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4NoTrunc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9828,51 +8592,25 @@ func (v *Fattr4Numlinks) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4Numlinks) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4Numlinks) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4Numlinks) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4Numlinks) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4Numlinks) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4Numlinks) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9883,6 +8621,11 @@ func (v *Fattr4Numlinks) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4Numlinks) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -9935,51 +8678,25 @@ func (v *Fattr4QuotaAvailHard) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailHard) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4QuotaAvailHard) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4QuotaAvailHard) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4QuotaAvailHard) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4QuotaAvailHard) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailHard) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -9990,6 +8707,11 @@ func (v *Fattr4QuotaAvailHard) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4QuotaAvailHard) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10042,51 +8764,25 @@ func (v *Fattr4QuotaAvailSoft) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaAvailSoft) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4QuotaAvailSoft) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4QuotaAvailSoft) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4QuotaAvailSoft) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4QuotaAvailSoft) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaAvailSoft) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10097,6 +8793,11 @@ func (v *Fattr4QuotaAvailSoft) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4QuotaAvailSoft) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10149,51 +8850,25 @@ func (v *Fattr4QuotaUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4QuotaUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4QuotaUsed) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4QuotaUsed) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4QuotaUsed) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4QuotaUsed) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4QuotaUsed) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10204,6 +8879,11 @@ func (v *Fattr4QuotaUsed) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4QuotaUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10256,51 +8936,25 @@ func (v *Fattr4SpaceAvail) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceAvail) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4SpaceAvail) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4SpaceAvail) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4SpaceAvail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4SpaceAvail) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceAvail) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10311,6 +8965,11 @@ func (v *Fattr4SpaceAvail) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4SpaceAvail) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10363,51 +9022,25 @@ func (v *Fattr4SpaceFree) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceFree) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4SpaceFree) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4SpaceFree) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4SpaceFree) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4SpaceFree) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceFree) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10418,6 +9051,11 @@ func (v *Fattr4SpaceFree) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4SpaceFree) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10470,51 +9108,25 @@ func (v *Fattr4SpaceTotal) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceTotal) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4SpaceTotal) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4SpaceTotal) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4SpaceTotal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4SpaceTotal) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceTotal) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10525,6 +9137,11 @@ func (v *Fattr4SpaceTotal) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4SpaceTotal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10577,51 +9194,25 @@ func (v *Fattr4SpaceUsed) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4SpaceUsed) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4SpaceUsed) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4SpaceUsed) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4SpaceUsed) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4SpaceUsed) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4SpaceUsed) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10632,6 +9223,11 @@ func (v *Fattr4SpaceUsed) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4SpaceUsed) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10684,51 +9280,25 @@ func (v *Fattr4System) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4System) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4System) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4System) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4System) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4System) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4System) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10739,6 +9309,11 @@ func (v *Fattr4System) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4System) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10797,51 +9372,25 @@ func (v *Fattr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Fattr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Fattr4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Fattr4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Fattr4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Fattr4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Fattr4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -10852,6 +9401,11 @@ func (v *Fattr4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Fattr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -10967,51 +9521,25 @@ func (v *ChangeInfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ChangeInfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ChangeInfo4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ChangeInfo4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ChangeInfo4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ChangeInfo4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ChangeInfo4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11022,6 +9550,11 @@ func (v *ChangeInfo4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ChangeInfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11089,51 +9622,25 @@ func (v *Clientaddr4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Clientaddr4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Clientaddr4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Clientaddr4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Clientaddr4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Clientaddr4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Clientaddr4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11144,6 +9651,11 @@ func (v *Clientaddr4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Clientaddr4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11246,51 +9758,25 @@ func (v *CbClient4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbClient4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbClient4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbClient4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbClient4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbClient4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbClient4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11301,6 +9787,11 @@ func (v *CbClient4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbClient4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11410,51 +9901,25 @@ func (v *Stateid4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Stateid4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Stateid4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Stateid4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Stateid4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Stateid4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Stateid4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11465,6 +9930,11 @@ func (v *Stateid4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Stateid4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11524,51 +9994,25 @@ func (v *NFSClientID4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSClientID4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSClientID4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSClientID4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSClientID4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSClientID4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSClientID4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11579,6 +10023,11 @@ func (v *NFSClientID4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSClientID4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11665,51 +10114,25 @@ func (v *OpenOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenOwner4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenOwner4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenOwner4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenOwner4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11720,6 +10143,11 @@ func (v *OpenOwner4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11806,51 +10234,25 @@ func (v *LockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *LockOwner4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *LockOwner4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *LockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *LockOwner4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LockOwner4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -11861,6 +10263,11 @@ func (v *LockOwner4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *LockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -11965,51 +10372,25 @@ func (v *NFSLockType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSLockType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSLockType4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSLockType4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSLockType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSLockType4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSLockType4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12020,6 +10401,11 @@ func (v *NFSLockType4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSLockType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12083,51 +10469,25 @@ func (v *Access4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Access4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Access4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Access4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Access4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12138,6 +10498,11 @@ func (v *Access4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Access4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12190,51 +10555,25 @@ func (v *Access4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Access4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Access4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Access4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Access4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12245,6 +10584,11 @@ func (v *Access4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Access4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12308,51 +10652,25 @@ func (v *Access4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Access4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Access4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Access4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Access4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Access4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12363,6 +10681,11 @@ func (v *Access4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Access4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12469,51 +10792,25 @@ func (v *Close4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Close4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Close4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Close4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Close4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12524,6 +10821,11 @@ func (v *Close4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Close4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12589,51 +10891,25 @@ func (v *Close4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Close4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Close4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Close4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Close4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Close4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12644,6 +10920,11 @@ func (v *Close4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Close4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12750,51 +11031,25 @@ func (v *Commit4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Commit4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Commit4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Commit4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Commit4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12805,6 +11060,11 @@ func (v *Commit4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Commit4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12862,51 +11122,25 @@ func (v *Commit4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Commit4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Commit4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Commit4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Commit4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -12917,6 +11151,11 @@ func (v *Commit4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Commit4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -12975,51 +11214,25 @@ func (v *Commit4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Commit4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Commit4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Commit4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Commit4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Commit4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -13030,6 +11243,11 @@ func (v *Commit4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Commit4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -13138,51 +11356,25 @@ func (v *Createtype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createtype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Createtype4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Createtype4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Createtype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Createtype4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createtype4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -13193,6 +11385,11 @@ func (v *Createtype4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Createtype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -13360,51 +11557,25 @@ func (v *Create4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Create4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Create4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Create4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -13415,6 +11586,11 @@ func (v *Create4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Create4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -13672,51 +11848,25 @@ func (v *Create4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Create4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Create4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Create4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -13727,6 +11877,11 @@ func (v *Create4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Create4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -13827,51 +11982,25 @@ func (v *Create4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Create4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Create4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Create4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Create4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Create4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -13882,6 +12011,11 @@ func (v *Create4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Create4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14029,51 +12163,25 @@ func (v *Delegpurge4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Delegpurge4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Delegpurge4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Delegpurge4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Delegpurge4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14084,6 +12192,11 @@ func (v *Delegpurge4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Delegpurge4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14136,51 +12249,25 @@ func (v *Delegpurge4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegpurge4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Delegpurge4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Delegpurge4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Delegpurge4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Delegpurge4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegpurge4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14191,6 +12278,11 @@ func (v *Delegpurge4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Delegpurge4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14254,51 +12346,25 @@ func (v *Delegreturn4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Delegreturn4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Delegreturn4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Delegreturn4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Delegreturn4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14309,6 +12375,11 @@ func (v *Delegreturn4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Delegreturn4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14365,51 +12436,25 @@ func (v *Delegreturn4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Delegreturn4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Delegreturn4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Delegreturn4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Delegreturn4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Delegreturn4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Delegreturn4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14420,6 +12465,11 @@ func (v *Delegreturn4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Delegreturn4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14480,51 +12530,25 @@ func (v *Getattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Getattr4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Getattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Getattr4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14535,6 +12559,11 @@ func (v *Getattr4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Getattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14613,51 +12642,25 @@ func (v *Getattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Getattr4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Getattr4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Getattr4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14668,6 +12671,11 @@ func (v *Getattr4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Getattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -14785,51 +12793,25 @@ func (v *Getattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Getattr4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Getattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Getattr4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getattr4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -14840,6 +12822,11 @@ func (v *Getattr4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Getattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15007,51 +12994,25 @@ func (v *Getfh4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Getfh4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Getfh4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Getfh4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Getfh4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15062,6 +13023,11 @@ func (v *Getfh4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Getfh4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15147,51 +13113,25 @@ func (v *Getfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Getfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Getfh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Getfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Getfh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Getfh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15202,6 +13142,11 @@ func (v *Getfh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Getfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15328,51 +13273,25 @@ func (v *Link4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Link4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Link4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Link4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Link4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15383,6 +13302,11 @@ func (v *Link4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Link4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15455,51 +13379,25 @@ func (v *Link4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Link4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Link4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Link4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Link4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15510,6 +13408,11 @@ func (v *Link4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Link4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15583,51 +13486,25 @@ func (v *Link4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Link4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Link4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Link4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Link4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Link4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15638,6 +13515,11 @@ func (v *Link4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Link4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15757,51 +13639,25 @@ func (v *OpenToLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenToLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenToLockOwner4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenToLockOwner4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenToLockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenToLockOwner4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenToLockOwner4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15812,6 +13668,11 @@ func (v *OpenToLockOwner4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenToLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -15906,51 +13767,25 @@ func (v *ExistLockOwner4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExistLockOwner4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ExistLockOwner4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ExistLockOwner4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ExistLockOwner4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ExistLockOwner4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExistLockOwner4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -15961,6 +13796,11 @@ func (v *ExistLockOwner4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ExistLockOwner4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16027,51 +13867,25 @@ func (v *Locker4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locker4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Locker4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Locker4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Locker4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Locker4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locker4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -16082,6 +13896,11 @@ func (v *Locker4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Locker4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16244,51 +14063,25 @@ func (v *Lock4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lock4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lock4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lock4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -16299,6 +14092,11 @@ func (v *Lock4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lock4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16488,51 +14286,25 @@ func (v *Lock4Denied) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Denied) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lock4Denied) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lock4Denied) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lock4Denied) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Denied) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -16543,6 +14315,11 @@ func (v *Lock4Denied) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lock4Denied) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16646,51 +14423,25 @@ func (v *Lock4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lock4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lock4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lock4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lock4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -16701,6 +14452,11 @@ func (v *Lock4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lock4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16766,51 +14522,25 @@ func (v *Lock4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lock4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lock4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lock4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lock4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lock4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -16821,6 +14551,11 @@ func (v *Lock4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lock4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -16999,51 +14734,25 @@ func (v *Lockt4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lockt4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lockt4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lockt4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17054,6 +14763,11 @@ func (v *Lockt4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lockt4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17165,51 +14879,25 @@ func (v *Lockt4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lockt4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lockt4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lockt4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lockt4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lockt4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17220,6 +14908,11 @@ func (v *Lockt4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lockt4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17380,51 +15073,25 @@ func (v *Locku4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Locku4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Locku4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Locku4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Locku4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17435,6 +15102,11 @@ func (v *Locku4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Locku4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17521,51 +15193,25 @@ func (v *Locku4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Locku4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Locku4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Locku4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Locku4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Locku4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17576,6 +15222,11 @@ func (v *Locku4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Locku4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17679,51 +15330,25 @@ func (v *Lookup4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lookup4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lookup4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lookup4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lookup4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17734,6 +15359,11 @@ func (v *Lookup4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lookup4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17806,51 +15436,25 @@ func (v *Lookup4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookup4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lookup4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lookup4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lookup4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lookup4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookup4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17861,6 +15465,11 @@ func (v *Lookup4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lookup4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -17924,51 +15533,25 @@ func (v *Lookupp4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Lookupp4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Lookupp4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Lookupp4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Lookupp4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Lookupp4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Lookupp4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -17979,6 +15562,11 @@ func (v *Lookupp4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Lookupp4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18040,51 +15628,25 @@ func (v *Nverify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Nverify4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nverify4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nverify4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18095,6 +15657,11 @@ func (v *Nverify4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nverify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18209,51 +15776,25 @@ func (v *Nverify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Nverify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Nverify4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Nverify4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Nverify4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Nverify4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Nverify4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18264,6 +15805,11 @@ func (v *Nverify4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Nverify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18345,51 +15891,25 @@ func (v *Createmode4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createmode4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Createmode4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Createmode4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Createmode4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Createmode4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createmode4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18400,6 +15920,11 @@ func (v *Createmode4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Createmode4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18467,51 +15992,25 @@ func (v *Createhow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Createhow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Createhow4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Createhow4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Createhow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Createhow4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Createhow4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18522,6 +16021,11 @@ func (v *Createhow4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Createhow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18722,51 +16226,25 @@ func (v *Opentype4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Opentype4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Opentype4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Opentype4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Opentype4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Opentype4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Opentype4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18777,6 +16255,11 @@ func (v *Opentype4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Opentype4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -18849,51 +16332,25 @@ func (v *Openflag4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openflag4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Openflag4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Openflag4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Openflag4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Openflag4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openflag4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -18904,6 +16361,11 @@ func (v *Openflag4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Openflag4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19147,51 +16609,25 @@ func (v *LimitBy4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *LimitBy4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *LimitBy4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *LimitBy4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *LimitBy4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *LimitBy4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *LimitBy4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19202,6 +16638,11 @@ func (v *LimitBy4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *LimitBy4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19265,51 +16706,25 @@ func (v *NFSModifiedLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSModifiedLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSModifiedLimit4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSModifiedLimit4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSModifiedLimit4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSModifiedLimit4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSModifiedLimit4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19320,6 +16735,11 @@ func (v *NFSModifiedLimit4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSModifiedLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19384,51 +16804,25 @@ func (v *NFSSpaceLimit4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSSpaceLimit4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSSpaceLimit4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSSpaceLimit4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSSpaceLimit4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSSpaceLimit4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSSpaceLimit4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19439,6 +16833,11 @@ func (v *NFSSpaceLimit4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSSpaceLimit4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19582,51 +16981,25 @@ func (v *OpenDelegationType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegationType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenDelegationType4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenDelegationType4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenDelegationType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenDelegationType4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegationType4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19637,6 +17010,11 @@ func (v *OpenDelegationType4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenDelegationType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19720,51 +17098,25 @@ func (v *OpenClaimType4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimType4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenClaimType4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenClaimType4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenClaimType4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenClaimType4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimType4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19775,6 +17127,11 @@ func (v *OpenClaimType4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenClaimType4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19835,51 +17192,25 @@ func (v *OpenClaimDelegateCur4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaimDelegateCur4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenClaimDelegateCur4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenClaimDelegateCur4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenClaimDelegateCur4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenClaimDelegateCur4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaimDelegateCur4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -19890,6 +17221,11 @@ func (v *OpenClaimDelegateCur4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenClaimDelegateCur4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -19979,51 +17315,25 @@ func (v *OpenClaim4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenClaim4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenClaim4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenClaim4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenClaim4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenClaim4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenClaim4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -20034,6 +17344,11 @@ func (v *OpenClaim4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenClaim4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -20302,51 +17617,25 @@ func (v *Open4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Open4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Open4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Open4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -20357,6 +17646,11 @@ func (v *Open4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Open4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -20826,51 +18120,25 @@ func (v *OpenReadDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenReadDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenReadDelegation4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenReadDelegation4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenReadDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenReadDelegation4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenReadDelegation4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -20881,6 +18149,11 @@ func (v *OpenReadDelegation4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenReadDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -20975,51 +18248,25 @@ func (v *OpenWriteDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenWriteDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenWriteDelegation4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenWriteDelegation4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenWriteDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenWriteDelegation4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenWriteDelegation4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -21030,6 +18277,11 @@ func (v *OpenWriteDelegation4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenWriteDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -21221,51 +18473,25 @@ func (v *OpenDelegation4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDelegation4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenDelegation4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenDelegation4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenDelegation4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenDelegation4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDelegation4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -21276,6 +18502,11 @@ func (v *OpenDelegation4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenDelegation4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -21597,51 +18828,25 @@ func (v *Open4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Open4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Open4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Open4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -21652,6 +18857,11 @@ func (v *Open4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Open4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22039,51 +19249,25 @@ func (v *Open4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Open4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Open4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Open4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Open4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Open4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -22094,6 +19278,11 @@ func (v *Open4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Open4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22522,51 +19711,25 @@ func (v *Openattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Openattr4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Openattr4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Openattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Openattr4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -22577,6 +19740,11 @@ func (v *Openattr4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Openattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22637,51 +19805,25 @@ func (v *Openattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Openattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Openattr4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Openattr4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Openattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Openattr4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Openattr4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -22692,6 +19834,11 @@ func (v *Openattr4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Openattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22755,51 +19902,25 @@ func (v *OpenConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenConfirm4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenConfirm4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -22810,6 +19931,11 @@ func (v *OpenConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22869,51 +19995,25 @@ func (v *OpenConfirm4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenConfirm4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenConfirm4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenConfirm4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenConfirm4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -22924,6 +20024,11 @@ func (v *OpenConfirm4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenConfirm4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -22986,51 +20091,25 @@ func (v *OpenConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenConfirm4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenConfirm4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenConfirm4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23041,6 +20120,11 @@ func (v *OpenConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23147,51 +20231,25 @@ func (v *OpenDowngrade4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenDowngrade4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenDowngrade4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenDowngrade4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenDowngrade4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23202,6 +20260,11 @@ func (v *OpenDowngrade4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenDowngrade4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23267,51 +20330,25 @@ func (v *OpenDowngrade4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenDowngrade4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenDowngrade4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenDowngrade4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenDowngrade4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23322,6 +20359,11 @@ func (v *OpenDowngrade4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenDowngrade4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23384,51 +20426,25 @@ func (v *OpenDowngrade4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *OpenDowngrade4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *OpenDowngrade4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *OpenDowngrade4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *OpenDowngrade4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *OpenDowngrade4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23439,6 +20455,11 @@ func (v *OpenDowngrade4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *OpenDowngrade4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23547,51 +20568,25 @@ func (v *Putfh4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Putfh4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Putfh4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Putfh4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Putfh4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23602,6 +20597,11 @@ func (v *Putfh4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Putfh4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23680,51 +20680,25 @@ func (v *Putfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Putfh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Putfh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Putfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Putfh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putfh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23735,6 +20709,11 @@ func (v *Putfh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Putfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23798,51 +20777,25 @@ func (v *Putpubfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putpubfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Putpubfh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Putpubfh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Putpubfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Putpubfh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putpubfh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23853,6 +20806,11 @@ func (v *Putpubfh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Putpubfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -23916,51 +20874,25 @@ func (v *Putrootfh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Putrootfh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Putrootfh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Putrootfh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Putrootfh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Putrootfh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Putrootfh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -23971,6 +20903,11 @@ func (v *Putrootfh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Putrootfh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24034,51 +20971,25 @@ func (v *Read4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Read4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Read4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Read4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Read4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24089,6 +21000,11 @@ func (v *Read4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Read4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24148,51 +21064,25 @@ func (v *Read4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Read4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Read4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Read4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Read4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24203,6 +21093,11 @@ func (v *Read4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Read4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24291,51 +21186,25 @@ func (v *Read4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Read4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Read4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Read4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Read4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Read4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24346,6 +21215,11 @@ func (v *Read4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Read4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24478,51 +21352,25 @@ func (v *Readdir4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Readdir4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Readdir4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Readdir4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24533,6 +21381,11 @@ func (v *Readdir4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Readdir4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24627,51 +21480,25 @@ func (v *Entry4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Entry4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Entry4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Entry4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Entry4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Entry4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Entry4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24682,6 +21509,11 @@ func (v *Entry4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Entry4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -24836,51 +21668,25 @@ func (v *Dirlist4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Dirlist4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Dirlist4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Dirlist4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Dirlist4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Dirlist4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Dirlist4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -24891,6 +21697,11 @@ func (v *Dirlist4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Dirlist4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -25114,51 +21925,25 @@ func (v *Readdir4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Readdir4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Readdir4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Readdir4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -25169,6 +21954,11 @@ func (v *Readdir4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Readdir4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -25405,51 +22195,25 @@ func (v *Readdir4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readdir4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Readdir4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Readdir4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Readdir4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readdir4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -25460,6 +22224,11 @@ func (v *Readdir4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Readdir4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -25736,51 +22505,25 @@ func (v *Readlink4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Readlink4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Readlink4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Readlink4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Readlink4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -25791,6 +22534,11 @@ func (v *Readlink4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Readlink4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -25865,51 +22613,25 @@ func (v *Readlink4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Readlink4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Readlink4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Readlink4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Readlink4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Readlink4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -25920,6 +22642,11 @@ func (v *Readlink4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Readlink4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26040,51 +22767,25 @@ func (v *Remove4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Remove4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Remove4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Remove4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Remove4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26095,6 +22796,11 @@ func (v *Remove4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Remove4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26167,51 +22873,25 @@ func (v *Remove4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Remove4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Remove4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Remove4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Remove4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26222,6 +22902,11 @@ func (v *Remove4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Remove4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26295,51 +22980,25 @@ func (v *Remove4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Remove4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Remove4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Remove4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Remove4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Remove4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26350,6 +23009,11 @@ func (v *Remove4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Remove4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26465,51 +23129,25 @@ func (v *Rename4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Rename4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Rename4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Rename4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26520,6 +23158,11 @@ func (v *Rename4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Rename4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26624,51 +23267,25 @@ func (v *Rename4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Rename4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Rename4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Rename4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Rename4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26679,6 +23296,11 @@ func (v *Rename4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Rename4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26767,51 +23389,25 @@ func (v *Rename4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Rename4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Rename4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Rename4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Rename4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Rename4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -26822,6 +23418,11 @@ func (v *Rename4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Rename4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -26953,51 +23554,25 @@ func (v *Renew4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Renew4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Renew4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Renew4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Renew4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27008,6 +23583,11 @@ func (v *Renew4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Renew4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27060,51 +23640,25 @@ func (v *Renew4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Renew4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Renew4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Renew4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Renew4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Renew4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Renew4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27115,6 +23669,11 @@ func (v *Renew4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Renew4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27178,51 +23737,25 @@ func (v *Restorefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Restorefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Restorefh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Restorefh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Restorefh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Restorefh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Restorefh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27233,6 +23766,11 @@ func (v *Restorefh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Restorefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27296,51 +23834,25 @@ func (v *Savefh4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Savefh4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Savefh4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Savefh4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Savefh4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Savefh4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Savefh4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27351,6 +23863,11 @@ func (v *Savefh4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Savefh4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27411,51 +23928,25 @@ func (v *Secinfo4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Secinfo4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Secinfo4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Secinfo4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Secinfo4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27466,6 +23957,11 @@ func (v *Secinfo4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Secinfo4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27556,51 +24052,25 @@ func (v *RPCGSSSvc) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *RPCGSSSvc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RPCGSSSvc) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *RPCGSSSvc) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *RPCGSSSvc) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *RPCGSSSvc) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *RPCGSSSvc) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RPCGSSSvc) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27611,6 +24081,11 @@ func (v *RPCGSSSvc) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *RPCGSSSvc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27671,51 +24146,25 @@ func (v *RpcsecGSSInfo) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *RpcsecGSSInfo) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *RpcsecGSSInfo) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *RpcsecGSSInfo) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *RpcsecGSSInfo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *RpcsecGSSInfo) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *RpcsecGSSInfo) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27726,6 +24175,11 @@ func (v *RpcsecGSSInfo) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *RpcsecGSSInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -27829,51 +24283,25 @@ func (v *Secinfo4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Secinfo4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Secinfo4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Secinfo4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Secinfo4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -27884,6 +24312,11 @@ func (v *Secinfo4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Secinfo4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -28032,51 +24465,25 @@ func (v *Secinfo4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Secinfo4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Secinfo4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Secinfo4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -28087,6 +24494,11 @@ func (v *Secinfo4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Secinfo4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -28273,51 +24685,25 @@ func (v *Secinfo4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Secinfo4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Secinfo4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Secinfo4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Secinfo4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Secinfo4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -28328,6 +24714,11 @@ func (v *Secinfo4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Secinfo4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -28553,51 +24944,25 @@ func (v *Setattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Setattr4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Setattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Setattr4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -28608,6 +24973,11 @@ func (v *Setattr4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Setattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -28727,51 +25097,25 @@ func (v *Setattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Setattr4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Setattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Setattr4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setattr4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -28782,6 +25126,11 @@ func (v *Setattr4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Setattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -28878,51 +25227,25 @@ func (v *Setclientid4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Setclientid4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Setclientid4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Setclientid4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -28933,6 +25256,11 @@ func (v *Setclientid4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Setclientid4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29096,51 +25424,25 @@ func (v *Setclientid4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Setclientid4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Setclientid4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Setclientid4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Setclientid4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29151,6 +25453,11 @@ func (v *Setclientid4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Setclientid4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29213,51 +25520,25 @@ func (v *Setclientid4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Setclientid4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Setclientid4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Setclientid4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Setclientid4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Setclientid4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29268,6 +25549,11 @@ func (v *Setclientid4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Setclientid4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29448,51 +25734,25 @@ func (v *SetclientidConfirm4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SetclientidConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SetclientidConfirm4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SetclientidConfirm4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SetclientidConfirm4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29503,6 +25763,11 @@ func (v *SetclientidConfirm4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SetclientidConfirm4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29560,51 +25825,25 @@ func (v *SetclientidConfirm4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SetclientidConfirm4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SetclientidConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SetclientidConfirm4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SetclientidConfirm4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SetclientidConfirm4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SetclientidConfirm4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29615,6 +25854,11 @@ func (v *SetclientidConfirm4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SetclientidConfirm4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29676,51 +25920,25 @@ func (v *Verify4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Verify4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Verify4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Verify4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29731,6 +25949,11 @@ func (v *Verify4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Verify4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29845,51 +26068,25 @@ func (v *Verify4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verify4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Verify4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Verify4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Verify4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Verify4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verify4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -29900,6 +26097,11 @@ func (v *Verify4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Verify4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -29981,51 +26183,25 @@ func (v *StableHow4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StableHow4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *StableHow4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *StableHow4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *StableHow4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *StableHow4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StableHow4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30036,6 +26212,11 @@ func (v *StableHow4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *StableHow4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30096,51 +26277,25 @@ func (v *Write4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Write4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Write4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Write4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30151,6 +26306,11 @@ func (v *Write4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Write4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30248,51 +26408,25 @@ func (v *Write4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Write4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Write4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Write4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Write4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30303,6 +26437,11 @@ func (v *Write4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Write4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30381,51 +26520,25 @@ func (v *Write4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Write4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Write4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Write4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Write4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Write4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30436,6 +26549,11 @@ func (v *Write4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Write4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30558,51 +26676,25 @@ func (v *ReleaseLockowner4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReleaseLockowner4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReleaseLockowner4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReleaseLockowner4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReleaseLockowner4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30613,6 +26705,11 @@ func (v *ReleaseLockowner4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReleaseLockowner4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30696,51 +26793,25 @@ func (v *ReleaseLockowner4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ReleaseLockowner4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ReleaseLockowner4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ReleaseLockowner4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ReleaseLockowner4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ReleaseLockowner4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ReleaseLockowner4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30751,6 +26822,11 @@ func (v *ReleaseLockowner4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ReleaseLockowner4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -30814,51 +26890,25 @@ func (v *Illegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Illegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Illegal4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Illegal4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Illegal4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Illegal4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Illegal4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -30869,6 +26919,11 @@ func (v *Illegal4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Illegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -31020,51 +27075,25 @@ func (v *NFSOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSOpnum4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSOpnum4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSOpnum4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSOpnum4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSOpnum4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -31075,6 +27104,11 @@ func (v *NFSOpnum4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -31312,51 +27346,25 @@ func (v *NFSArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSArgop4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSArgop4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSArgop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSArgop4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSArgop4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -31367,6 +27375,11 @@ func (v *NFSArgop4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -34152,51 +30165,25 @@ func (v *NFSResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSResop4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSResop4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSResop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSResop4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSResop4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -34207,6 +30194,11 @@ func (v *NFSResop4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -37709,17 +33701,6 @@ func (v *Compound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	codec.Amplify(d, Compound4ArgsAmplification)
@@ -37727,34 +33708,19 @@ func (v *Compound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Compound4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Compound4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Compound4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Compound4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -37765,6 +33731,11 @@ func (v *Compound4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Compound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -37890,51 +33861,25 @@ func (v *Compound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Compound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Compound4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Compound4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Compound4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Compound4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -37945,6 +33890,11 @@ func (v *Compound4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Compound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38079,51 +34029,25 @@ func (v *CbGetattr4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbGetattr4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbGetattr4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbGetattr4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38134,6 +34058,11 @@ func (v *CbGetattr4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbGetattr4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38250,51 +34179,25 @@ func (v *CbGetattr4Resok) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Resok) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbGetattr4Resok) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbGetattr4Resok) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbGetattr4Resok) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Resok) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38305,6 +34208,11 @@ func (v *CbGetattr4Resok) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbGetattr4Resok) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38422,51 +34330,25 @@ func (v *CbGetattr4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbGetattr4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbGetattr4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbGetattr4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbGetattr4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbGetattr4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38477,6 +34359,11 @@ func (v *CbGetattr4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbGetattr4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38644,51 +34531,25 @@ func (v *CbRecall4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbRecall4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbRecall4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbRecall4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38699,6 +34560,11 @@ func (v *CbRecall4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbRecall4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38796,51 +34662,25 @@ func (v *CbRecall4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbRecall4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbRecall4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbRecall4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbRecall4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbRecall4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbRecall4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38851,6 +34691,11 @@ func (v *CbRecall4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbRecall4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -38914,51 +34759,25 @@ func (v *CbIllegal4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbIllegal4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbIllegal4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbIllegal4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbIllegal4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbIllegal4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbIllegal4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -38969,6 +34788,11 @@ func (v *CbIllegal4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbIllegal4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -39050,51 +34874,25 @@ func (v *NFSCbOpnum4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbOpnum4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSCbOpnum4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSCbOpnum4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSCbOpnum4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSCbOpnum4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbOpnum4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -39105,6 +34903,11 @@ func (v *NFSCbOpnum4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSCbOpnum4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -39174,51 +34977,25 @@ func (v *NFSCbArgop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbArgop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSCbArgop4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSCbArgop4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSCbArgop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSCbArgop4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbArgop4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -39229,6 +35006,11 @@ func (v *NFSCbArgop4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSCbArgop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -39472,51 +35254,25 @@ func (v *NFSCbResop4) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *NFSCbResop4) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *NFSCbResop4) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *NFSCbResop4) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *NFSCbResop4) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *NFSCbResop4) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *NFSCbResop4) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -39527,6 +35283,11 @@ func (v *NFSCbResop4) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *NFSCbResop4) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -39803,51 +35564,25 @@ func (v *CbCompound4Args) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Args) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbCompound4Args) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbCompound4Args) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbCompound4Args) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Args) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -39858,6 +35593,11 @@ func (v *CbCompound4Args) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbCompound4Args) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -40176,51 +35916,25 @@ func (v *CbCompound4Res) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CbCompound4Res) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CbCompound4Res) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CbCompound4Res) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CbCompound4Res) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CbCompound4Res) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -40231,6 +35945,11 @@ func (v *CbCompound4Res) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CbCompound4Res) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.

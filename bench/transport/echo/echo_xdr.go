@@ -62,51 +62,25 @@ func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Message) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Message) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Message) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Message) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Message) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -117,6 +91,11 @@ func (v *Message) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.

@@ -80,15 +80,31 @@ func TestFullIsNoError(t *testing.T) {
 	if err := In(Full(), "T:f"); err != Full() || err.Path() != "" {
 		t.Errorf("the shared error has become %v", err)
 	}
-	e := xdr.NewEncoder(make([]byte, 0, 4))
-	if err := More(e, Full(), 8); err != nil || len(e.Buf) < 8 {
-		t.Errorf("no room is made: %v", err)
+}
+
+func TestRetry(t *testing.T) {
+	const before = 3
+	calls := 0
+	again := func() (int, error) {
+		calls++
+		return 9, nil
 	}
-	if err := More(e, Full(), 8); err == nil {
-		t.Error("a value that does not fit room of its size would be tried without a limit")
+	e := xdr.NewEncoder([]byte{1, 2, 3})
+	if off, err := Retry(e, Full(), 8, again); off != 9 || err != nil || calls != 1 || len(e.Buf) < before+8 {
+		t.Errorf("%d, %v after %d calls, room for %d bytes", off, err, calls, len(e.Buf)-before)
 	}
-	if err := More(e, Fail(xdr.CodeBool, 0, 2, 1, ""), 1<<30); !errors.Is(err, xdr.ErrBool) {
-		t.Errorf("another error has become %v", err)
+	if off, err := Retry(e, Full(), 8, again); off != before || err == nil || calls != 1 {
+		t.Errorf("a value that does not fit room of its size would be tried without a limit: %d, %v", off, err)
+	}
+	if off, err := Retry(e, Fail(xdr.CodeBool, 0, 2, 1, ""), 1<<30, again); off != before || !errors.Is(err, xdr.ErrBool) {
+		t.Errorf("another error has become %d, %v", off, err)
+	}
+	if off, err := Retry(nil, Full(), 8, again); off != 0 || err != Full() || calls != 1 {
+		t.Errorf("a part of a value was encoded again: %d, %v", off, err)
+	}
+	e.NoGrow(true)
+	if off, err := Retry(e, Full(), 1<<30, again); off != before || !errors.Is(err, xdr.ErrBuffer) || err == Full() {
+		t.Errorf("an Encoder that may not grow: %d, %v", off, err)
 	}
 }
 

@@ -11,21 +11,26 @@ import (
 // makes the compiler drop the bounds checks of b[off:off+n].
 func Lacks(b []byte, off, n int) bool { return off < 0 || off > len(b)-n }
 
-// More makes room for n bytes if err says that the buffer is full. It returns any other err.
-func More(e *xdr.Encoder, err *xdr.Error, n int) error {
-	if err != full || n <= len(e.Buf)-e.Off {
-		return err
+// Retry is the end of an encoder that was stopped by err, with the offset and error to return. If
+// the buffer is full, it makes room for size bytes in e, and calls again, which encodes the whole
+// value once more. If e is nil, the caller does that.
+//
+//go:noinline
+func Retry(e *xdr.Encoder, err *xdr.Error, size int, again func() (int, error)) (int, error) {
+	switch {
+	case e == nil:
+		return 0, err
+	case err != full || size <= len(e.Buf)-e.Off:
+		return e.Off, err
 	}
-	return e.Grow(n)
+	if err := e.Grow(size); err != nil {
+		return e.Off, err
+	}
+	return again()
 }
 
-// Grow returns b extended by n bytes of undefined content.
-func Grow(b []byte, n int) []byte {
-	if n > cap(b)-len(b) {
-		b = slices.Grow(b, n)
-	}
-	return b[:len(b)+n]
-}
+// Output returns the output of e and err, for AppendBinary.
+func Output(e *xdr.Encoder, err error) ([]byte, error) { return e.Buf[:e.Off], err }
 
 // Word returns a boolean or presence word (RFC 4506 §4.4).
 func Word(b bool) uint32 {

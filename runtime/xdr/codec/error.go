@@ -7,8 +7,8 @@ import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 // full is the error of an encoder that finds its buffer full.
 var full = &xdr.Error{Code: xdr.CodeBuffer}
 
-// Full returns the error of an encoder that finds its buffer full. EncodeXDR and AppendBinary
-// then make room and try again. It is shared, and callers never see it.
+// Full returns the error of an encoder that finds its buffer full. [Retry] then makes room and
+// tries again. The error is shared, and callers never see it.
 func Full() *xdr.Error { return full }
 
 // Fail returns an Error. path is the path of the innermost step, with "[]" for each index.

@@ -18,7 +18,7 @@
 //	scan.go    scans of unchecked messages; scanlist.go their lists
 //	pass.go    the bytes between the lists; passer.go their runs
 //	type.go    Go types; decl.go, enum.go, union.go, const.go and program.go their declarations
-//	methods.go the methods of a type; same.go those that differ in the type's name only
+//	methods.go the methods of a type; wrappers.go those that call encoder and decoder
 //	bounds.go  static bounds and amplification
 //	link.go    the extension descriptor and placement bindings
 //	tests.go   generated tests; sample.go their encodings, made from the ir alone

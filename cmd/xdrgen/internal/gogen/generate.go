@@ -89,7 +89,6 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		unit: u, bind: b, pkg: o.Package, importPath: o.ImportPath, with: o.With,
 		names:   newNames(),
 		bound:   map[*plan.Type]bound{},
-		sames:   map[sameKind]*piece{},
 		scanned: map[*plan.Type]*scan{},
 	}
 }
@@ -159,6 +158,5 @@ type gen struct {
 
 	plan    *plan.Plan
 	bound   map[*plan.Type]bound
-	sames   map[sameKind]*piece // methods that are the same for all types of a kind
 	scanned map[*plan.Type]*scan
 }

@@ -24,7 +24,7 @@ func (g *gen) methods(t *plan.Type) {
 		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder")).Int().Block(g.sizeBody(t, true)...)
 	}
 
-	g.same(t)
+	g.wrappers(t)
 
 	g.f.Comment("// PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.")
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).

@@ -42,7 +42,7 @@ func (p *putter) sub(buf, off string) *putter {
 	return &putter{g: p.g, fn: p.fn, buf: buf, off: off, once: p.once}
 }
 
-// fail returns err, or the result of failXDR (same.go), which may try again.
+// fail returns err, or the result of failXDR (wrappers.go), which may try again.
 func (p *putter) fail(err jen.Code) jen.Code {
 	if p.once {
 		return jen.Return(jen.Lit(0), err)

@@ -378,51 +378,25 @@ func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Status) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Status) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Status) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -433,6 +407,11 @@ func (v *Status) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -493,51 +472,25 @@ func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *UTF8String) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *UTF8String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *UTF8String) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -548,6 +501,11 @@ func (v *UTF8String) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -620,51 +578,25 @@ func (v *Verifier) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Verifier) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Verifier) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Verifier) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Verifier) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Verifier) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Verifier) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Verifier) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -675,6 +607,11 @@ func (v *Verifier) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Verifier) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -724,51 +661,25 @@ func (v *Bitmap) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Bitmap) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *Bitmap) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *Bitmap) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Bitmap) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Bitmap) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -779,6 +690,11 @@ func (v *Bitmap) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Bitmap) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -856,51 +772,25 @@ func (v *SecOID) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SecOID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SecOID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SecOID) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SecOID) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SecOID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SecOID) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SecOID) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -911,6 +801,11 @@ func (v *SecOID) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SecOID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -980,51 +875,25 @@ func (v *GSSHandle) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *GSSHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *GSSHandle) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *GSSHandle) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *GSSHandle) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *GSSHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *GSSHandle) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *GSSHandle) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1035,6 +904,11 @@ func (v *GSSHandle) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *GSSHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1102,56 +976,24 @@ func (*Time) XDRMaxSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *Time) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *Time) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *Time) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *Time) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *Time) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1162,6 +1004,11 @@ func (v *Time) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1217,51 +1064,25 @@ func (v *ImplID) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ImplID) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ImplID) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ImplID) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ImplID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ImplID) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ImplID) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1272,6 +1093,11 @@ func (v *ImplID) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1394,51 +1220,25 @@ func (v *ClientOwner) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ClientOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ClientOwner) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ClientOwner) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ClientOwner) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ClientOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ClientOwner) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ClientOwner) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1449,6 +1249,11 @@ func (v *ClientOwner) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ClientOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1535,51 +1340,25 @@ func (v *ServerOwner) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ServerOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ServerOwner) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ServerOwner) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ServerOwner) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ServerOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ServerOwner) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ServerOwner) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1590,6 +1369,11 @@ func (v *ServerOwner) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ServerOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1672,51 +1456,25 @@ func (v *StateProtectOps) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectOps) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *StateProtectOps) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *StateProtectOps) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectOps) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1727,6 +1485,11 @@ func (v *StateProtectOps) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -1855,51 +1618,25 @@ func (v *SSVParms) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SSVParms) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SSVParms) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SSVParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SSVParms) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -1910,6 +1647,11 @@ func (v *SSVParms) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2209,51 +1951,25 @@ func (v *StateProtectHow) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *StateProtectHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectHow) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *StateProtectHow) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *StateProtectHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectHow) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2264,6 +1980,11 @@ func (v *StateProtectHow) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *StateProtectHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2342,51 +2063,25 @@ func (v *StateProtectArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *StateProtectArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *StateProtectArgs) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *StateProtectArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectArgs) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2397,6 +2092,11 @@ func (v *StateProtectArgs) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *StateProtectArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -2843,51 +2543,25 @@ func (v *ExchangeIDArgs) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ExchangeIDArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDArgs) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ExchangeIDArgs) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ExchangeIDArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDArgs) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -2898,6 +2572,11 @@ func (v *ExchangeIDArgs) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ExchangeIDArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3487,51 +3166,25 @@ func (v *SSVInfo) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *SSVInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *SSVInfo) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *SSVInfo) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *SSVInfo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *SSVInfo) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3542,6 +3195,11 @@ func (v *SSVInfo) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *SSVInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -3761,51 +3419,25 @@ func (v *StateProtectRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *StateProtectRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *StateProtectRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *StateProtectRes) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *StateProtectRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *StateProtectRes) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -3816,6 +3448,11 @@ func (v *StateProtectRes) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *StateProtectRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4195,51 +3832,25 @@ func (v *ExchangeIDResOK) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ExchangeIDResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDResOK) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ExchangeIDResOK) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ExchangeIDResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDResOK) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4250,6 +3861,11 @@ func (v *ExchangeIDResOK) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ExchangeIDResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -4840,51 +4456,25 @@ func (v *ExchangeIDRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ExchangeIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *ExchangeIDRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *ExchangeIDRes) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ExchangeIDRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ExchangeIDRes) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -4895,6 +4485,11 @@ func (v *ExchangeIDRes) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ExchangeIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5509,51 +5104,25 @@ func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CompoundHead) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CompoundHead) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CompoundHead) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CompoundHead) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CompoundHead) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CompoundHead) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CompoundHead) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5564,6 +5133,11 @@ func (v *CompoundHead) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CompoundHead) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -5681,56 +5255,24 @@ func (v *ResOp) XDRSize() int {
 }
 
 // EncodeXDR appends v to the output of e.
-func (v *ResOp) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *ResOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
+func (v *ResOp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
 
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
-func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
+func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
 
 // MarshalBinary returns the encoding of v.
-func (v *ResOp) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *ResOp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *ResOp) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -5741,6 +5283,11 @@ func (v *ResOp) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *ResOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.
@@ -6455,51 +6002,25 @@ func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) (err error) {
 	return
 }
 
-// failXDR returns err. If the buffer is full, it makes room in e and encodes v again instead.
-func (v *CompoundRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	if e == nil {
-		return 0, err
-	}
-	if err := codec.More(e, err, v.XDRSize()); err != nil {
-		return e.Off, err
-	}
-	return v.PutXDR(e, e.Buf, e.Off)
-}
-
 // DecodeXDR reads v from the input of d. After an error, v is unspecified.
 func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
 	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
 	return
 }
 
-// AppendBinary appends the encoding of v to b. It may write to all of
-// b's capacity, even if it fails.
-func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
-	room := b[:cap(b)]
-	end, err := v.PutXDR(nil, room, len(b))
-	if err == codec.Full() {
-		room = codec.Grow(b, v.XDRSize())
-		end, err = v.PutXDR(nil, room, len(b))
-	}
-	if err != nil {
-		return b, err
-	}
-	return room[:end], nil
-}
-
 // MarshalBinary returns the encoding of v.
-func (v *CompoundRes) MarshalBinary() ([]byte, error) {
-	return v.AppendBinary(nil)
+func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.
+func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
 }
 
 // UnmarshalBinary decodes v from all of b, and keeps no reference to b.
 func (v *CompoundRes) UnmarshalBinary(b []byte) error {
-	var d xdr.Decoder
-	d.Reset(b)
-	if err := v.DecodeXDR(&d); err != nil {
-		return err
-	}
-	return d.Done()
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -6510,6 +6031,11 @@ func (v *CompoundRes) CheckXDR(b []byte) (n int, err error) {
 		err = e
 	}
 	return
+}
+
+// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.
+func (v *CompoundRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
 }
 
 // PutXDR encodes v into b at off and returns the next offset. Only generated code calls it.

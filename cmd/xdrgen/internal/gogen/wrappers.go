@@ -1,0 +1,80 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// oneLine is the body of a function in one line. gofmt keeps it so if the line has at most 100
+// columns.
+func oneLine(code ...jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "{ ", Close: " }", Separator: "; "}, code...)
+}
+
+// wrappers writes the methods of type t that call its encoder and decoder. All calls are static:
+// through an interface or a function value, the receiver or its buffer would move to the heap.
+func (g *gen) wrappers(t *plan.Type) {
+	name := g.names.decl[t.Decl]
+	v := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
+	e, d := jen.Id("e").Op("*").Qual(xdrPath, "Encoder"), jen.Id("d").Op("*").Qual(xdrPath, "Decoder")
+	put := func() *jen.Statement {
+		return jen.Id("v").Dot("PutXDR").Call(jen.Id("e"), jen.Id("e").Dot("Buf"), jen.Id("e").Dot("Off"))
+	}
+	bytes := func() *jen.Statement { return jen.Params(jen.Index().Byte(), jen.Error()) }
+
+	g.f.Comment("// EncodeXDR appends v to the output of e.")
+	if t.Reducible {
+		// Room is made first: if items may leave the stream, an attempt has effects.
+		v().Id("EncodeXDR").Params(e).Error().Block(
+			jen.If(jen.Err().Op(":=").Id("e").Dot("Grow").Call(jen.Id("v").Dot("ReducedXDRSize").Call(jen.Id("e"))), jen.Err().Op("!=").Nil()).Block(
+				jen.Return(jen.Err())),
+			jen.List(jen.Id("off"), jen.Err()).Op(":=").Add(put()),
+			jen.If(jen.Err().Op("==").Nil()).Block(jen.Id("e").Dot("Off").Op("=").Id("off")),
+			jen.Return(jen.Err()),
+		)
+	} else {
+		// In this form the compiler can inline it.
+		v().Id("EncodeXDR").Params(e).Params(jen.Err().Error()).Add(oneLine(
+			jen.List(jen.Id("e").Dot("Off"), jen.Err()).Op("=").Add(put()), jen.Return()))
+	}
+	g.f.Comment("// DecodeXDR reads v from the input of d. After an error, v is unspecified.")
+	v().Id("DecodeXDR").Params(d).Params(jen.Err().Error()).Add(g.decodeBody(t))
+	g.f.Comment("// MarshalBinary returns the encoding of v.")
+	v().Id("MarshalBinary").Params().Add(bytes(), oneLine(jen.Return(jen.Id("v").Dot("AppendBinary").Call(jen.Nil()))))
+	g.f.Comment("// AppendBinary appends the encoding of v to b. It may write to all of b's capacity.")
+	v().Id("AppendBinary").Params(jen.Id("b").Index().Byte()).Add(bytes()).Block(
+		jen.Id("e").Op(":=").Qual(xdrPath, "NewEncoder").Call(jen.Id("b")),
+		jen.Return(jen.Qual(codecPath, "Output").Call(jen.Id("e"), jen.Id("v").Dot("EncodeXDR").Call(jen.Id("e")))),
+	)
+	g.f.Comment("// UnmarshalBinary decodes v from all of b, and keeps no reference to b.")
+	v().Id("UnmarshalBinary").Params(jen.Id("b").Index().Byte()).Error().Block(
+		jen.Id("d").Op(":=").Qual(codecPath, "From").Call(jen.Id("b")),
+		jen.Return(jen.Qual(codecPath, "All").Call(jen.Id("d"), jen.Id("v").Dot("DecodeXDR").Call(jen.Id("d")))),
+	)
+	g.f.Comment("// CheckXDR returns the size of the value at the front of b, or the error of decoding it")
+	g.f.Comment("// by the default rules. It does not use v, which may be nil.")
+	v().Id("CheckXDR").Params(jen.Id("b").Index().Byte()).Params(jen.Id("n").Int(), jen.Err().Error()).Block(
+		// In this form the compiler can inline it.
+		jen.List(jen.Id("n"), jen.Id("e")).Op(":=").Id("v").Dot("SkipXDR").Call(jen.New(jen.Qual(xdrPath, "Checker")), jen.Id("b"), jen.Lit(0)),
+		jen.If(jen.Id("e").Op("!=").Nil()).Block(jen.Err().Op("=").Id("e")),
+		jen.Return(),
+	)
+	if !t.Reducible {
+		g.f.Comment("// failXDR ends an attempt to encode v: if the buffer was full, with another in a larger one.")
+		v().Id("failXDR").Params(e, jen.Err().Op("*").Qual(xdrPath, "Error")).Params(jen.Int(), jen.Error()).Block(
+			jen.Return(jen.Qual(codecPath, "Retry").Call(jen.Id("e"), jen.Err(), jen.Id("v").Dot("XDRSize").Call(),
+				jen.Func().Params().Params(jen.Int(), jen.Error()).Add(oneLine(jen.Return(put()))))))
+	}
+}
+
+// decodeBody is the body of DecodeXDR. In this form the compiler can inline it, unless it has to
+// raise the memory budget.
+func (g *gen) decodeBody(t *plan.Type) *jen.Statement {
+	get := jen.List(jen.Id("d").Dot("Off"), jen.Err()).Op("=").
+		Id("v").Dot("GetXDR").Call(jen.Id("d"), jen.Id("d").Dot("Buf"), jen.Id("d").Dot("Off"))
+	if b := g.bound[t]; b.rate > defaultRate {
+		return jen.Block(jen.Qual(codecPath, "Amplify").Call(jen.Id("d"), jen.Id(b.amp)), get, jen.Return())
+	}
+	return oneLine(get, jen.Return())
+}
