@@ -25,6 +25,7 @@ const (
 	CodeEmpty                    // list that must have an element has none
 	CodeBuffer                   // output buffer full
 	CodeChunk                    // data item out of line does not fit the stream
+	CodeLimit                    // value larger than the limit of DecodeFrom
 )
 
 // The sentinels for errors.Is. Each matches every Error of its code.
@@ -42,6 +43,7 @@ var (
 	ErrEmpty    = errors.New("xdr: list must not be empty")
 	ErrBuffer   = errors.New("xdr: output buffer is full")
 	ErrChunk    = errors.New("xdr: item out of line does not fit the stream")
+	ErrLimit    = errors.New("xdr: value is larger than the limit")
 )
 
 // rules has the sentinel of each code, and the rule that it stands for.
@@ -62,6 +64,7 @@ var rules = [...]struct {
 	CodeEmpty:    {ErrEmpty, "RFC 4506 §4.19"},
 	CodeBuffer:   {ErrBuffer, "Encoder.NoGrow"},
 	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
+	CodeLimit:    {ErrLimit, "limit of DecodeFrom"},
 }
 
 // Error says why an encoder or decoder refused a value: the place, the number found, the number
@@ -195,6 +198,8 @@ func (err *Error) Error() string {
 		what = fmt.Sprintf("%d bytes to write, room for %d", err.Found, err.Want)
 	case CodeChunk:
 		what = fmt.Sprintf("item out of line has %d bytes, the stream says %d", err.Found, err.Want)
+	case CodeLimit:
+		what = fmt.Sprintf("the value has %d bytes or more, the limit is %d", err.Found, err.Want)
 	}
 	path := err.Path()
 	if path != "" {

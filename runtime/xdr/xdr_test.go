@@ -7,7 +7,7 @@ import (
 )
 
 func TestEveryCodeHasTextRuleAndSentinel(t *testing.T) {
-	for c := CodeShort; c <= CodeChunk; c++ {
+	for c := CodeShort; c <= CodeLimit; c++ {
 		err := &Error{Code: c, Offset: 4, Found: 7, Want: 9}
 		if s := err.Error(); strings.Contains(s, ":  (") || strings.Contains(s, "()") {
 			t.Errorf("code %d renders as %q", c, s)

@@ -29,6 +29,12 @@ func Run(t *testing.T, types []Type) {
 			if err := reset(typ, wires); err != nil {
 				t.Fatal(err)
 			}
+			if err := clones(typ, wires); err != nil {
+				t.Fatal(err)
+			}
+			if err := equals(typ, wires); err != nil {
+				t.Fatal(err)
+			}
 			if err := claims(typ); err != nil {
 				t.Fatal(err)
 			}
@@ -58,6 +64,11 @@ func Fuzz(f *testing.F, types []Type) {
 		typ := &types[i]
 		if err := agree(typ, in); err != nil {
 			t.Fatalf("%s: %v", typ.Name, err)
+		}
+		if typ.Stream != nil {
+			if err := streamAgrees(typ, in); err != nil {
+				t.Fatalf("%s: %v", typ.Name, err)
+			}
 		}
 		fresh := typ.New().DecodeXDR(xdr.NewDecoder(in, nil))
 		again := used[i].DecodeXDR(xdr.NewDecoder(in, aliasing()))

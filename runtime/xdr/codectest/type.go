@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/hex"
 	"fmt"
+	"io"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -34,6 +35,18 @@ type Type struct {
 	// encoding. If zero, the compiler found no bound.
 	Amplification int64
 	Wires         []string // valid encodings, hexadecimal
+
+	// The optional methods of the type, of which Clone and Equal get values that New made; nil if it
+	// does not have them.
+	Clone  func(v Value) (Value, error)
+	Equal  func(v, w Value) bool
+	Stream func(v Value) Stream
+}
+
+// Stream are the methods of a type that is written to an io.Writer and read from an io.Reader.
+type Stream interface {
+	EncodeTo(w io.Writer) error
+	DecodeFrom(r io.Reader, limit int) error
 }
 
 // Scan is a generated scan of an unchecked message.
@@ -78,5 +91,6 @@ func checks() []check {
 		{"moves between modes", moves},
 		{"allocations", allocations},
 		{"refusals", refusals},
+		{"stream", stream},
 	}
 }

@@ -129,6 +129,7 @@ var standardImports = []struct{ path, name string }{
 	{xdrPath, "xdr"},
 	{codecPath, "codec"},
 	{"encoding/binary", "binary"},
+	{"io", "io"},
 	{"iter", "iter"},
 	{"math", "math"},
 	{"strconv", "strconv"},

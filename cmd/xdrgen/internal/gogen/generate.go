@@ -90,6 +90,7 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 		names:   newNames(),
 		bound:   map[*plan.Type]bound{},
 		scanned: map[*plan.Type]*scan{},
+		helpers: map[helperOf]string{},
 	}
 }
 
@@ -117,6 +118,7 @@ func (g *gen) write(o Options) []*assembly {
 		g.view(t)
 		g.next()
 	}
+	g.borrow()
 	g.bindings()
 	g.extension()
 	g.next()
@@ -159,4 +161,7 @@ type gen struct {
 	plan    *plan.Plan
 	bound   map[*plan.Type]bound
 	scanned map[*plan.Type]*scan
+
+	helpers  map[helperOf]string // the names of the helpers that are called
+	borrowed []helperOf          // of imported types, not yet written
 }

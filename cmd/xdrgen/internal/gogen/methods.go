@@ -38,6 +38,15 @@ func (g *gen) methods(t *plan.Type) {
 
 	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
 	recv().Id("ResetXDR").Params().Block(g.resetBody(t)...)
+	if g.with.Clone {
+		g.clone(t)
+	}
+	if g.with.Equal {
+		g.equal(t)
+	}
+	if g.with.Stream {
+		g.stream(t)
+	}
 }
 
 // self is the value of the method's receiver v. A struct or union is used by its pointer.

@@ -48,6 +48,7 @@ var methods = map[string]bool{
 	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
 	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "XDRMaxSize": true, "String": true, "Valid": true,
+	"Clone": true, "Equal": true, "EncodeTo": true, "DecodeFrom": true,
 }
 
 // add names the declarations of one scope: of the unit itself, or of an import. If own is set, it

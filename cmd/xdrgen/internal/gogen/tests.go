@@ -62,6 +62,7 @@ func (g *gen) tests() *jen.File {
 				jen.Id("s").Op(":=").Id(w.maker).Call(jen.Id("b")), jen.Return(jen.Op("&").Id("s")))
 			row[jen.Id("Lists")] = jen.Index().Qual(testPath, "List").Values(multi(lists)...)
 		}
+		g.optionalRows(row, name)
 		rows = append(rows, jen.Values(row))
 	}
 	file.Comment("// xdrTypes lists the generated types, with valid encodings of random values.")
@@ -72,6 +73,24 @@ func (g *gen) tests() *jen.File {
 	file.Func().Id("FuzzXDR").Params(jen.Id("f").Op("*").Qual("testing", "F")).Block(
 		jen.Qual(testPath, "Fuzz").Call(jen.Id("f"), jen.Id("xdrTypes").Call()))
 	return file
+}
+
+// optionalRows adds the optional methods of the type of that name.
+func (g *gen) optionalRows(row jen.Dict, name string) {
+	value := func() *jen.Statement { return jen.Qual(testPath, "Value") }
+	typed := func(v string) *jen.Statement { return jen.Id(v).Assert(jen.Op("*").Id(name)) }
+	if g.with.Clone {
+		row[jen.Id("Clone")] = jen.Func().Params(jen.Id("v").Add(value())).Params(value(), jen.Error()).Block(
+			jen.Return(typed("v").Dot("Clone").Call()))
+	}
+	if g.with.Equal {
+		row[jen.Id("Equal")] = jen.Func().Params(jen.List(jen.Id("v"), jen.Id("w")).Add(value())).Bool().Block(
+			jen.Return(typed("v").Dot("Equal").Call(typed("w"))))
+	}
+	if g.with.Stream {
+		row[jen.Id("Stream")] = jen.Func().Params(jen.Id("v").Add(value())).Qual(testPath, "Stream").Block(
+			jen.Return(typed("v")))
+	}
 }
 
 // sampleWires returns valid encodings of d, without repetition, shallow ones first, and the number

@@ -3,6 +3,9 @@ package ir
 // Methods is the set of optional methods of generated types.
 type Methods struct {
 	String bool // "string": String() string
+	Clone  bool // "clone": Clone() (*T, error)
+	Equal  bool // "equal": Equal(*T) bool
+	Stream bool // "stream": EncodeTo(io.Writer) error, DecodeFrom(io.Reader, int) error
 }
 
 // DefaultMethods returns the methods that generated types have unless the sidecar or the flag
@@ -21,6 +24,12 @@ func (m *Methods) Apply(word string) bool {
 		*m = Methods{}
 	case "string":
 		m.String = true
+	case "clone":
+		m.Clone = true
+	case "equal":
+		m.Equal = true
+	case "stream":
+		m.Stream = true
 	default:
 		return false
 	}

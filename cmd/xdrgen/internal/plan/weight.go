@@ -51,6 +51,8 @@ type facts struct {
 	unchecked fact
 	recursive fact
 	beginsRun fact
+	holds     fact
+	plain     fact
 	memory    fact
 	align     int
 }
