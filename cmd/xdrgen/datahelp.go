@@ -21,6 +21,9 @@ exit code is 3 if there are differences.
   -with NAMES        optional methods of the Go types, separated by commas, added to those of the
                      default (string) and of the sidecar; none removes all before it:
                        string  String() string, for logs
+                       clone   Clone() (*T, error), a deep copy
+                       equal   Equal(*T) bool, whether the encodings are equal
+                       stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
   -tests             also compare NAME_xdr_test.go
 `
 

@@ -121,6 +121,9 @@ there are errors, it writes nothing.
   -with NAMES        optional methods of the Go types, separated by commas, added to those of the
                      default (string) and of the sidecar; none removes all before it:
                        string  String() string, for logs
+                       clone   Clone() (*T, error), a deep copy
+                       equal   Equal(*T) bool, whether the encodings are equal
+                       stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
 `
 

@@ -44,7 +44,7 @@ func TestWith(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": text})
 	for flag, want := range map[string]string{
 		"strnig":      `-with: "strnig" is not an optional method; did you mean string?`,
-		"string,xxxx": `-with: "xxxx" is not an optional method: use one of none, string`,
+		"string,xxxx": `-with: "xxxx" is not an optional method: use one of none, string, clone, equal, stream`,
 	} {
 		_, stderr, code := runCommand(t, "gen", "-o", filepath.Join(dir, "out"), "-with", flag, filepath.Join(dir, "u.x"))
 		if code != exitUsage || !strings.Contains(stderr, want) {

@@ -13,8 +13,8 @@ func Equal[T any](v, w *T, equal func(v, w *T, depth int) bool) bool {
 	return equal(v, w, defaultDepth)
 }
 
-// In the following functions, most is the largest length that can be encoded. Values that are longer
-// are not equal to any.
+// In the following functions, most is the largest length that can be encoded. Longer values are
+// not equal to any.
 
 // EqualLen reports whether two lengths are equal.
 func EqualLen(a, b int, most uint64) bool { return a == b && uint64(a) <= most }

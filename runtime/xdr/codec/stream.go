@@ -104,8 +104,8 @@ func (f *Feed) fetch(n uint64) {
 	}
 }
 
-// fill reads until buf has n bytes. It allocates at most four times the memory of what has
-// arrived.
+// fill reads until buf has n bytes. The memory is bounded by four times the bytes that have
+// arrived, and firstPiece.
 func (f *Feed) fill(n int) {
 	for empty := 0; len(f.buf) < n; {
 		if len(f.buf) == cap(f.buf) {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"unsafe"
 )
 
 // This file checks the optional methods Clone and Equal of types that have them.
@@ -51,8 +50,8 @@ type block struct {
 func shared(v, w reflect.Value) string {
 	var all []block
 	collect := func(x reflect.Value, owner string) {
-		blocks(x, func(p unsafe.Pointer, size uintptr, typ reflect.Type) {
-			all = append(all, block{uintptr(p), uintptr(p) + size, owner + "'s " + typ.String()})
+		blocks(x, func(p, size uintptr, typ reflect.Type) {
+			all = append(all, block{p, p + size, owner + "'s " + typ.String()})
 		})
 	}
 	collect(v, "one")
@@ -67,11 +66,11 @@ func shared(v, w reflect.Value) string {
 }
 
 // blocks calls found for each block of memory that v holds, spare capacity included.
-func blocks(v reflect.Value, found func(p unsafe.Pointer, size uintptr, typ reflect.Type)) {
+func blocks(v reflect.Value, found func(p, size uintptr, typ reflect.Type)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			found(v.UnsafePointer(), v.Type().Elem().Size(), v.Type())
+			found(v.Pointer(), v.Type().Elem().Size(), v.Type())
 			blocks(v.Elem(), found)
 		}
 	case reflect.Struct:
@@ -79,7 +78,7 @@ func blocks(v reflect.Value, found func(p unsafe.Pointer, size uintptr, typ refl
 			blocks(v.Field(i), found)
 		}
 	case reflect.Slice:
-		found(v.UnsafePointer(), uintptr(v.Cap())*v.Type().Elem().Size(), v.Type())
+		found(v.Pointer(), uintptr(v.Cap())*v.Type().Elem().Size(), v.Type())
 		v = v.Slice3(0, v.Cap(), v.Cap())
 		for i := range v.Len() {
 			blocks(v.Index(i), found)

@@ -87,7 +87,7 @@ func streamAgrees(t *Type, in []byte) error {
 	return nil
 }
 
-// lacking reports whether an error is that of input that ends too early.
+// lacking reports whether DecodeXDR found the input too short.
 func lacking(err error) bool { return errors.Is(err, xdr.ErrShort) || errors.Is(err, xdr.ErrCount) }
 
 // limited reads a value with a limit of n bytes: n of them at most are read, and a value that is

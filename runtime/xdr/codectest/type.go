@@ -36,8 +36,8 @@ type Type struct {
 	Amplification int64
 	Wires         []string // valid encodings, hexadecimal
 
-	// The optional methods of the type, of which Clone and Equal get values that New made; nil if it
-	// does not have them.
+	// The optional methods; nil if the type does not have them. Clone and Equal are called with
+	// values that New made.
 	Clone  func(v Value) (Value, error)
 	Equal  func(v, w Value) bool
 	Stream func(v Value) Stream

@@ -115,7 +115,7 @@ func TestBad(t *testing.T) {
 		"with":                                   "1:1 bind-syntax: found 1 words, expected with NAME...; ",
 		"with none\nwith string":                 "2:1 bind-duplicate: second with; ",
 		"with string strnig":                     "1:13 bind-syntax: \"strnig\" is not an optional method; did you mean string?",
-		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string",
+		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string, clone, equal, stream",
 		"ddp P.V.F args a\nddp P.V.F args  a":    "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {

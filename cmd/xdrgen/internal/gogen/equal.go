@@ -17,8 +17,8 @@ type comparer struct {
 	code  []jen.Code
 }
 
-// cond is a condition that is true of equal values: the comparison a OP b, or a call a. The opposite
-// of the comparison is a NOT b.
+// cond is a condition that is true of equal values: the comparison a OP b, or a call a. The
+// opposite of the comparison is a NOT b.
 type cond struct {
 	a, b    *jen.Statement
 	op, not string

@@ -14,7 +14,7 @@ func DefaultMethods() Methods { return Methods{String: true} }
 
 // MethodWords are the words of the sidecar's "with" line and of the flag -with: the names of the
 // optional methods, and "none".
-func MethodWords() []string { return []string{"none", "string"} }
+func MethodWords() []string { return []string{"none", "string", "clone", "equal", "stream"} }
 
 // Apply changes the set by one word: the name of a method adds it, "none" removes all. It reports
 // false if the word is unknown.
