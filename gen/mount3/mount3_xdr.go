@@ -6,7 +6,6 @@ package mount3
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -503,31 +502,28 @@ func (v *Name) ResetXDR() {
 	*v = nil
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as MNT3_OK. Without a name, it is mountstat3(NUMBER).
 func (v Status) String() string {
-	switch v {
-	case StatusOK:
-		return "MNT3_OK"
-	case StatusPerm:
-		return "MNT3ERR_PERM"
-	case StatusNoent:
-		return "MNT3ERR_NOENT"
-	case StatusIO:
-		return "MNT3ERR_IO"
-	case StatusAcces:
-		return "MNT3ERR_ACCES"
-	case StatusNotdir:
-		return "MNT3ERR_NOTDIR"
-	case StatusInval:
-		return "MNT3ERR_INVAL"
-	case StatusNametoolong:
-		return "MNT3ERR_NAMETOOLONG"
-	case StatusNotsupp:
-		return "MNT3ERR_NOTSUPP"
-	case StatusServerfault:
-		return "MNT3ERR_SERVERFAULT"
-	}
-	return "mountstat3(" + strconv.Itoa(int(v)) + ")"
+	return enumStatus.String(int32(v))
+}
+
+// ParseStatus returns the Status with an XDR name, such as MNT3_OK.
+func ParseStatus(name string) (Status, error) {
+	v, err := enumStatus.Parse(name)
+	return Status(v), err
+}
+
+// AllStatus returns the enumerators of Status in the order of their numbers.
+func AllStatus() []Status {
+	return codec.Values[Status](&enumStatus)
+}
+
+var enumStatus = codec.Enum{
+	Name:    "mountstat3",
+	Numbers: []int32{0, 1, 2, 5, 13, 20, 22, 63, 10004, 10006},
+	Names: []string{"MNT3_OK", "MNT3ERR_PERM", "MNT3ERR_NOENT", "MNT3ERR_IO", "MNT3ERR_ACCES",
+		"MNT3ERR_NOTDIR", "MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP",
+		"MNT3ERR_SERVERFAULT"},
 }
 
 // Valid reports whether v is an enumerator.

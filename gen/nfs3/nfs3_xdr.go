@@ -6,7 +6,6 @@ package nfs3
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -2732,69 +2731,33 @@ func (v *Count) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NFS3_OK. Without a name, it is nfsstat3(NUMBER).
 func (v Status) String() string {
-	switch v {
-	case StatusOK:
-		return "NFS3_OK"
-	case StatusPerm:
-		return "NFS3ERR_PERM"
-	case StatusNoent:
-		return "NFS3ERR_NOENT"
-	case StatusIO:
-		return "NFS3ERR_IO"
-	case StatusNxio:
-		return "NFS3ERR_NXIO"
-	case StatusAcces:
-		return "NFS3ERR_ACCES"
-	case StatusExist:
-		return "NFS3ERR_EXIST"
-	case StatusXdev:
-		return "NFS3ERR_XDEV"
-	case StatusNodev:
-		return "NFS3ERR_NODEV"
-	case StatusNotdir:
-		return "NFS3ERR_NOTDIR"
-	case StatusIsdir:
-		return "NFS3ERR_ISDIR"
-	case StatusInval:
-		return "NFS3ERR_INVAL"
-	case StatusFbig:
-		return "NFS3ERR_FBIG"
-	case StatusNospc:
-		return "NFS3ERR_NOSPC"
-	case StatusRofs:
-		return "NFS3ERR_ROFS"
-	case StatusMlink:
-		return "NFS3ERR_MLINK"
-	case StatusNametoolong:
-		return "NFS3ERR_NAMETOOLONG"
-	case StatusNotempty:
-		return "NFS3ERR_NOTEMPTY"
-	case StatusDquot:
-		return "NFS3ERR_DQUOT"
-	case StatusStale:
-		return "NFS3ERR_STALE"
-	case StatusRemote:
-		return "NFS3ERR_REMOTE"
-	case StatusBadhandle:
-		return "NFS3ERR_BADHANDLE"
-	case StatusNotSync:
-		return "NFS3ERR_NOT_SYNC"
-	case StatusBadCookie:
-		return "NFS3ERR_BAD_COOKIE"
-	case StatusNotsupp:
-		return "NFS3ERR_NOTSUPP"
-	case StatusToosmall:
-		return "NFS3ERR_TOOSMALL"
-	case StatusServerfault:
-		return "NFS3ERR_SERVERFAULT"
-	case StatusBadtype:
-		return "NFS3ERR_BADTYPE"
-	case StatusJukebox:
-		return "NFS3ERR_JUKEBOX"
-	}
-	return "nfsstat3(" + strconv.Itoa(int(v)) + ")"
+	return enumStatus.String(int32(v))
+}
+
+// ParseStatus returns the Status with an XDR name, such as NFS3_OK.
+func ParseStatus(name string) (Status, error) {
+	v, err := enumStatus.Parse(name)
+	return Status(v), err
+}
+
+// AllStatus returns the enumerators of Status in the order of their numbers.
+func AllStatus() []Status {
+	return codec.Values[Status](&enumStatus)
+}
+
+var enumStatus = codec.Enum{
+	Name: "nfsstat3",
+	Numbers: []int32{0, 1, 2, 5, 6, 13, 17, 18, 19, 20, 21, 22, 27, 28, 30, 31, 63, 66, 69, 70, 71, 10001,
+		10002, 10003, 10004, 10005, 10006, 10007, 10008},
+	Names: []string{"NFS3_OK", "NFS3ERR_PERM", "NFS3ERR_NOENT", "NFS3ERR_IO", "NFS3ERR_NXIO",
+		"NFS3ERR_ACCES", "NFS3ERR_EXIST", "NFS3ERR_XDEV", "NFS3ERR_NODEV", "NFS3ERR_NOTDIR",
+		"NFS3ERR_ISDIR", "NFS3ERR_INVAL", "NFS3ERR_FBIG", "NFS3ERR_NOSPC", "NFS3ERR_ROFS",
+		"NFS3ERR_MLINK", "NFS3ERR_NAMETOOLONG", "NFS3ERR_NOTEMPTY", "NFS3ERR_DQUOT",
+		"NFS3ERR_STALE", "NFS3ERR_REMOTE", "NFS3ERR_BADHANDLE", "NFS3ERR_NOT_SYNC",
+		"NFS3ERR_BAD_COOKIE", "NFS3ERR_NOTSUPP", "NFS3ERR_TOOSMALL", "NFS3ERR_SERVERFAULT",
+		"NFS3ERR_BADTYPE", "NFS3ERR_JUKEBOX"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -2900,25 +2863,25 @@ func (v *Status) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NF3REG. Without a name, it is ftype3(NUMBER).
 func (v FileType) String() string {
-	switch v {
-	case FileTypeReg:
-		return "NF3REG"
-	case FileTypeDir:
-		return "NF3DIR"
-	case FileTypeBlk:
-		return "NF3BLK"
-	case FileTypeChr:
-		return "NF3CHR"
-	case FileTypeLnk:
-		return "NF3LNK"
-	case FileTypeSock:
-		return "NF3SOCK"
-	case FileTypeFifo:
-		return "NF3FIFO"
-	}
-	return "ftype3(" + strconv.Itoa(int(v)) + ")"
+	return enumFileType.String(int32(v))
+}
+
+// ParseFileType returns the FileType with an XDR name, such as NF3REG.
+func ParseFileType(name string) (FileType, error) {
+	v, err := enumFileType.Parse(name)
+	return FileType(v), err
+}
+
+// AllFileType returns the enumerators of FileType in the order of their numbers.
+func AllFileType() []FileType {
+	return codec.Values[FileType](&enumFileType)
+}
+
+var enumFileType = codec.Enum{
+	Name: "ftype3", First: 1,
+	Names: []string{"NF3REG", "NF3DIR", "NF3BLK", "NF3CHR", "NF3LNK", "NF3SOCK", "NF3FIFO"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -4199,17 +4162,25 @@ func (v *PostOpHandle) ResetXDR() {
 	v.HandleFollows = false
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as DONT_CHANGE. Without a name, it is time_how(NUMBER).
 func (v TimeHow) String() string {
-	switch v {
-	case TimeHowDontChange:
-		return "DONT_CHANGE"
-	case TimeHowSetToServerTime:
-		return "SET_TO_SERVER_TIME"
-	case TimeHowSetToClientTime:
-		return "SET_TO_CLIENT_TIME"
-	}
-	return "time_how(" + strconv.Itoa(int(v)) + ")"
+	return enumTimeHow.String(int32(v))
+}
+
+// ParseTimeHow returns the TimeHow with an XDR name, such as DONT_CHANGE.
+func ParseTimeHow(name string) (TimeHow, error) {
+	v, err := enumTimeHow.Parse(name)
+	return TimeHow(v), err
+}
+
+// AllTimeHow returns the enumerators of TimeHow in the order of their numbers.
+func AllTimeHow() []TimeHow {
+	return codec.Values[TimeHow](&enumTimeHow)
+}
+
+var enumTimeHow = codec.Enum{
+	Name:  "time_how",
+	Names: []string{"DONT_CHANGE", "SET_TO_SERVER_TIME", "SET_TO_CLIENT_TIME"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -9385,17 +9356,25 @@ func (v *ReadRes) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as UNSTABLE. Without a name, it is stable_how(NUMBER).
 func (v StableHow) String() string {
-	switch v {
-	case StableHowUnstable:
-		return "UNSTABLE"
-	case StableHowDataSync:
-		return "DATA_SYNC"
-	case StableHowFileSync:
-		return "FILE_SYNC"
-	}
-	return "stable_how(" + strconv.Itoa(int(v)) + ")"
+	return enumStableHow.String(int32(v))
+}
+
+// ParseStableHow returns the StableHow with an XDR name, such as UNSTABLE.
+func ParseStableHow(name string) (StableHow, error) {
+	v, err := enumStableHow.Parse(name)
+	return StableHow(v), err
+}
+
+// AllStableHow returns the enumerators of StableHow in the order of their numbers.
+func AllStableHow() []StableHow {
+	return codec.Values[StableHow](&enumStableHow)
+}
+
+var enumStableHow = codec.Enum{
+	Name:  "stable_how",
+	Names: []string{"UNSTABLE", "DATA_SYNC", "FILE_SYNC"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -10096,17 +10075,25 @@ func (v *WriteRes) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as UNCHECKED. Without a name, it is createmode3(NUMBER).
 func (v CreateMode) String() string {
-	switch v {
-	case CreateModeUnchecked:
-		return "UNCHECKED"
-	case CreateModeGuarded:
-		return "GUARDED"
-	case CreateModeExclusive:
-		return "EXCLUSIVE"
-	}
-	return "createmode3(" + strconv.Itoa(int(v)) + ")"
+	return enumCreateMode.String(int32(v))
+}
+
+// ParseCreateMode returns the CreateMode with an XDR name, such as UNCHECKED.
+func ParseCreateMode(name string) (CreateMode, error) {
+	v, err := enumCreateMode.Parse(name)
+	return CreateMode(v), err
+}
+
+// AllCreateMode returns the enumerators of CreateMode in the order of their numbers.
+func AllCreateMode() []CreateMode {
+	return codec.Values[CreateMode](&enumCreateMode)
+}
+
+var enumCreateMode = codec.Enum{
+	Name:  "createmode3",
+	Names: []string{"UNCHECKED", "GUARDED", "EXCLUSIVE"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -2450,3 +2450,10 @@ func TestXDR(t *testing.T) {
 func FuzzXDR(f *testing.F) {
 	codectest.Fuzz(f, xdrTypes())
 }
+func TestEnums(t *testing.T) {
+	codectest.Enum(t, AllStatus(), ParseStatus)
+	codectest.Enum(t, AllFileType(), ParseFileType)
+	codectest.Enum(t, AllTimeHow(), ParseTimeHow)
+	codectest.Enum(t, AllStableHow(), ParseStableHow)
+	codectest.Enum(t, AllCreateMode(), ParseCreateMode)
+}

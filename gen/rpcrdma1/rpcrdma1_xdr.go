@@ -6,7 +6,6 @@ package rpcrdma1
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -468,21 +467,25 @@ func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as RDMA_MSG. Without a name, it is rdma_proc(NUMBER).
 func (v Proc) String() string {
-	switch v {
-	case ProcMsg:
-		return "RDMA_MSG"
-	case ProcNomsg:
-		return "RDMA_NOMSG"
-	case ProcMsgp:
-		return "RDMA_MSGP"
-	case ProcDone:
-		return "RDMA_DONE"
-	case ProcError:
-		return "RDMA_ERROR"
-	}
-	return "rdma_proc(" + strconv.Itoa(int(v)) + ")"
+	return enumProc.String(int32(v))
+}
+
+// ParseProc returns the Proc with an XDR name, such as RDMA_MSG.
+func ParseProc(name string) (Proc, error) {
+	v, err := enumProc.Parse(name)
+	return Proc(v), err
+}
+
+// AllProc returns the enumerators of Proc in the order of their numbers.
+func AllProc() []Proc {
+	return codec.Values[Proc](&enumProc)
+}
+
+var enumProc = codec.Enum{
+	Name:  "rdma_proc",
+	Names: []string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -1581,15 +1584,25 @@ func (v *HeaderPadded) ResetXDR() {
 	}
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as ERR_VERS. Without a name, it is rpc_rdma_errcode(NUMBER).
 func (v ErrCode) String() string {
-	switch v {
-	case ErrVers:
-		return "ERR_VERS"
-	case ErrChunk:
-		return "ERR_CHUNK"
-	}
-	return "rpc_rdma_errcode(" + strconv.Itoa(int(v)) + ")"
+	return enumErrCode.String(int32(v))
+}
+
+// ParseErrCode returns the ErrCode with an XDR name, such as ERR_VERS.
+func ParseErrCode(name string) (ErrCode, error) {
+	v, err := enumErrCode.Parse(name)
+	return ErrCode(v), err
+}
+
+// AllErrCode returns the enumerators of ErrCode in the order of their numbers.
+func AllErrCode() []ErrCode {
+	return codec.Values[ErrCode](&enumErrCode)
+}
+
+var enumErrCode = codec.Enum{
+	Name: "rpc_rdma_errcode", Open: true, First: 1,
+	Names: []string{"ERR_VERS", "ERR_CHUNK"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -262,3 +262,7 @@ func TestXDR(t *testing.T) {
 func FuzzXDR(f *testing.F) {
 	codectest.Fuzz(f, xdrTypes())
 }
+func TestEnums(t *testing.T) {
+	codectest.Enum(t, AllProc(), ParseProc)
+	codectest.Enum(t, AllErrCode(), ParseErrCode)
+}

@@ -45,7 +45,6 @@ package xchar
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -620,19 +619,25 @@ func (v *Subset) ResetXDR() {
 	*v = (*v)[:0]
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as BKRQSUP_UNKNOWN. Without a name, it is bkrqsup(NUMBER).
 func (v BackwardSupport) String() string {
-	switch v {
-	case BackwardUnknown:
-		return "BKRQSUP_UNKNOWN"
-	case BackwardNone:
-		return "BKRQSUP_NONE"
-	case BackwardSizeLimited:
-		return "BKRQSUP_SZLIM"
-	case BackwardGeneral:
-		return "BKRQSUP_GENL"
-	}
-	return "bkrqsup(" + strconv.Itoa(int(v)) + ")"
+	return enumBackwardSupport.String(int32(v))
+}
+
+// ParseBackwardSupport returns the BackwardSupport with an XDR name, such as BKRQSUP_UNKNOWN.
+func ParseBackwardSupport(name string) (BackwardSupport, error) {
+	v, err := enumBackwardSupport.Parse(name)
+	return BackwardSupport(v), err
+}
+
+// AllBackwardSupport returns the enumerators of BackwardSupport in the order of their numbers.
+func AllBackwardSupport() []BackwardSupport {
+	return codec.Values[BackwardSupport](&enumBackwardSupport)
+}
+
+var enumBackwardSupport = codec.Enum{
+	Name:  "bkrqsup",
+	Names: []string{"BKRQSUP_UNKNOWN", "BKRQSUP_NONE", "BKRQSUP_SZLIM", "BKRQSUP_GENL"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -6,7 +6,6 @@ package xcharcarrier
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -46,15 +45,25 @@ const (
 	OptionalAmplification = 1  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as XCHARCARRIER_SENDER. Without a name, it is xcharcarrier_direction(NUMBER).
 func (v Direction) String() string {
-	switch v {
-	case XIDOfSender:
-		return "XCHARCARRIER_SENDER"
-	case XIDOfReceiver:
-		return "XCHARCARRIER_RECEIVER"
-	}
-	return "xcharcarrier_direction(" + strconv.Itoa(int(v)) + ")"
+	return enumDirection.String(int32(v))
+}
+
+// ParseDirection returns the Direction with an XDR name, such as XCHARCARRIER_SENDER.
+func ParseDirection(name string) (Direction, error) {
+	v, err := enumDirection.Parse(name)
+	return Direction(v), err
+}
+
+// AllDirection returns the enumerators of Direction in the order of their numbers.
+func AllDirection() []Direction {
+	return codec.Values[Direction](&enumDirection)
+}
+
+var enumDirection = codec.Enum{
+	Name:  "xcharcarrier_direction",
+	Names: []string{"XCHARCARRIER_SENDER", "XCHARCARRIER_RECEIVER"},
 }
 
 // Valid reports whether v is an enumerator.

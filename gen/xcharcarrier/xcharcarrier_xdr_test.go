@@ -53,3 +53,6 @@ func TestXDR(t *testing.T) {
 func FuzzXDR(f *testing.F) {
 	codectest.Fuzz(f, xdrTypes())
 }
+func TestEnums(t *testing.T) {
+	codectest.Enum(t, AllDirection(), ParseDirection)
+}

@@ -5,7 +5,6 @@ package oncrpc
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -242,21 +241,26 @@ const (
 	AuthSysParmsAmplification = 1   // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as AUTH_NONE. Without a name, it is rpc_auth_flavor(NUMBER).
 func (v Flavor) String() string {
-	switch v {
-	case AuthNone:
-		return "AUTH_NONE"
-	case AuthSys:
-		return "AUTH_SYS"
-	case AuthShort:
-		return "AUTH_SHORT"
-	case AuthDH:
-		return "AUTH_DH"
-	case RPCSecGSS:
-		return "RPCSEC_GSS"
-	}
-	return "rpc_auth_flavor(" + strconv.Itoa(int(v)) + ")"
+	return enumFlavor.String(int32(v))
+}
+
+// ParseFlavor returns the Flavor with an XDR name, such as AUTH_NONE.
+func ParseFlavor(name string) (Flavor, error) {
+	v, err := enumFlavor.Parse(name)
+	return Flavor(v), err
+}
+
+// AllFlavor returns the enumerators of Flavor in the order of their numbers.
+func AllFlavor() []Flavor {
+	return codec.Values[Flavor](&enumFlavor)
+}
+
+var enumFlavor = codec.Enum{
+	Name: "rpc_auth_flavor", Open: true,
+	Numbers: []int32{0, 1, 2, 3, 6},
+	Names:   []string{"AUTH_NONE", "AUTH_SYS", "AUTH_SHORT", "AUTH_DH", "RPCSEC_GSS"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -470,15 +474,25 @@ func (v *OpaqueAuth) ResetXDR() {
 	v.Body = nil
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as CALL. Without a name, it is rpc_msg_type(NUMBER).
 func (v MsgType) String() string {
-	switch v {
-	case MsgCall:
-		return "CALL"
-	case MsgReply:
-		return "REPLY"
-	}
-	return "rpc_msg_type(" + strconv.Itoa(int(v)) + ")"
+	return enumMsgType.String(int32(v))
+}
+
+// ParseMsgType returns the MsgType with an XDR name, such as CALL.
+func ParseMsgType(name string) (MsgType, error) {
+	v, err := enumMsgType.Parse(name)
+	return MsgType(v), err
+}
+
+// AllMsgType returns the enumerators of MsgType in the order of their numbers.
+func AllMsgType() []MsgType {
+	return codec.Values[MsgType](&enumMsgType)
+}
+
+var enumMsgType = codec.Enum{
+	Name:  "rpc_msg_type",
+	Names: []string{"CALL", "REPLY"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -583,15 +597,25 @@ func (v *MsgType) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as MSG_ACCEPTED. Without a name, it is rpc_reply_stat(NUMBER).
 func (v ReplyStat) String() string {
-	switch v {
-	case Accepted:
-		return "MSG_ACCEPTED"
-	case Denied:
-		return "MSG_DENIED"
-	}
-	return "rpc_reply_stat(" + strconv.Itoa(int(v)) + ")"
+	return enumReplyStat.String(int32(v))
+}
+
+// ParseReplyStat returns the ReplyStat with an XDR name, such as MSG_ACCEPTED.
+func ParseReplyStat(name string) (ReplyStat, error) {
+	v, err := enumReplyStat.Parse(name)
+	return ReplyStat(v), err
+}
+
+// AllReplyStat returns the enumerators of ReplyStat in the order of their numbers.
+func AllReplyStat() []ReplyStat {
+	return codec.Values[ReplyStat](&enumReplyStat)
+}
+
+var enumReplyStat = codec.Enum{
+	Name:  "rpc_reply_stat",
+	Names: []string{"MSG_ACCEPTED", "MSG_DENIED"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -696,23 +720,25 @@ func (v *ReplyStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as SUCCESS. Without a name, it is rpc_accept_stat(NUMBER).
 func (v AcceptStat) String() string {
-	switch v {
-	case Success:
-		return "SUCCESS"
-	case ProgUnavail:
-		return "PROG_UNAVAIL"
-	case ProgMismatch:
-		return "PROG_MISMATCH"
-	case ProcUnavail:
-		return "PROC_UNAVAIL"
-	case GarbageArgs:
-		return "GARBAGE_ARGS"
-	case SystemErr:
-		return "SYSTEM_ERR"
-	}
-	return "rpc_accept_stat(" + strconv.Itoa(int(v)) + ")"
+	return enumAcceptStat.String(int32(v))
+}
+
+// ParseAcceptStat returns the AcceptStat with an XDR name, such as SUCCESS.
+func ParseAcceptStat(name string) (AcceptStat, error) {
+	v, err := enumAcceptStat.Parse(name)
+	return AcceptStat(v), err
+}
+
+// AllAcceptStat returns the enumerators of AcceptStat in the order of their numbers.
+func AllAcceptStat() []AcceptStat {
+	return codec.Values[AcceptStat](&enumAcceptStat)
+}
+
+var enumAcceptStat = codec.Enum{
+	Name:  "rpc_accept_stat",
+	Names: []string{"SUCCESS", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -817,15 +843,25 @@ func (v *AcceptStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as RPC_MISMATCH. Without a name, it is rpc_reject_stat(NUMBER).
 func (v RejectStat) String() string {
-	switch v {
-	case RPCMismatch:
-		return "RPC_MISMATCH"
-	case AuthError:
-		return "AUTH_ERROR"
-	}
-	return "rpc_reject_stat(" + strconv.Itoa(int(v)) + ")"
+	return enumRejectStat.String(int32(v))
+}
+
+// ParseRejectStat returns the RejectStat with an XDR name, such as RPC_MISMATCH.
+func ParseRejectStat(name string) (RejectStat, error) {
+	v, err := enumRejectStat.Parse(name)
+	return RejectStat(v), err
+}
+
+// AllRejectStat returns the enumerators of RejectStat in the order of their numbers.
+func AllRejectStat() []RejectStat {
+	return codec.Values[RejectStat](&enumRejectStat)
+}
+
+var enumRejectStat = codec.Enum{
+	Name:  "rpc_reject_stat",
+	Names: []string{"RPC_MISMATCH", "AUTH_ERROR"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -930,31 +966,28 @@ func (v *RejectStat) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as AUTH_OK. Without a name, it is rpc_auth_stat(NUMBER).
 func (v AuthStat) String() string {
-	switch v {
-	case AuthStatOK:
-		return "AUTH_OK"
-	case AuthStatBadCred:
-		return "AUTH_BADCRED"
-	case AuthStatRejectedCred:
-		return "AUTH_REJECTEDCRED"
-	case AuthStatBadVerf:
-		return "AUTH_BADVERF"
-	case AuthStatRejectedVerf:
-		return "AUTH_REJECTEDVERF"
-	case AuthStatTooWeak:
-		return "AUTH_TOOWEAK"
-	case AuthStatInvalidResp:
-		return "AUTH_INVALIDRESP"
-	case AuthStatFailed:
-		return "AUTH_FAILED"
-	case AuthStatCredProblem:
-		return "RPCSEC_GSS_CREDPROBLEM"
-	case AuthStatCtxProblem:
-		return "RPCSEC_GSS_CTXPROBLEM"
-	}
-	return "rpc_auth_stat(" + strconv.Itoa(int(v)) + ")"
+	return enumAuthStat.String(int32(v))
+}
+
+// ParseAuthStat returns the AuthStat with an XDR name, such as AUTH_OK.
+func ParseAuthStat(name string) (AuthStat, error) {
+	v, err := enumAuthStat.Parse(name)
+	return AuthStat(v), err
+}
+
+// AllAuthStat returns the enumerators of AuthStat in the order of their numbers.
+func AllAuthStat() []AuthStat {
+	return codec.Values[AuthStat](&enumAuthStat)
+}
+
+var enumAuthStat = codec.Enum{
+	Name: "rpc_auth_stat", Open: true,
+	Numbers: []int32{0, 1, 2, 3, 4, 5, 6, 7, 13, 14},
+	Names: []string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF",
+		"AUTH_TOOWEAK", "AUTH_INVALIDRESP", "AUTH_FAILED", "RPCSEC_GSS_CREDPROBLEM",
+		"RPCSEC_GSS_CTXPROBLEM"},
 }
 
 // Valid reports whether v is an enumerator.

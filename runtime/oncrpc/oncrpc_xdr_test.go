@@ -305,3 +305,11 @@ func TestXDR(t *testing.T) {
 func FuzzXDR(f *testing.F) {
 	codectest.Fuzz(f, xdrTypes())
 }
+func TestEnums(t *testing.T) {
+	codectest.Enum(t, AllFlavor(), ParseFlavor)
+	codectest.Enum(t, AllMsgType(), ParseMsgType)
+	codectest.Enum(t, AllReplyStat(), ParseReplyStat)
+	codectest.Enum(t, AllAcceptStat(), ParseAcceptStat)
+	codectest.Enum(t, AllRejectStat(), ParseRejectStat)
+	codectest.Enum(t, AllAuthStat(), ParseAuthStat)
+}

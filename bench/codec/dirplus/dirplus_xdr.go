@@ -15,7 +15,6 @@ package dirplus
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -188,23 +187,26 @@ const (
 	BlobAmplification = 1 // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as DP_OK. Without a name, it is dp_status(NUMBER).
 func (v Status) String() string {
-	switch v {
-	case StatusOK:
-		return "DP_OK"
-	case StatusNoent:
-		return "DP_NOENT"
-	case StatusIO:
-		return "DP_IO"
-	case StatusAccess:
-		return "DP_ACCESS"
-	case StatusNotdir:
-		return "DP_NOTDIR"
-	case StatusStale:
-		return "DP_STALE"
-	}
-	return "dp_status(" + strconv.Itoa(int(v)) + ")"
+	return enumStatus.String(int32(v))
+}
+
+// ParseStatus returns the Status with an XDR name, such as DP_OK.
+func ParseStatus(name string) (Status, error) {
+	v, err := enumStatus.Parse(name)
+	return Status(v), err
+}
+
+// AllStatus returns the enumerators of Status in the order of their numbers.
+func AllStatus() []Status {
+	return codec.Values[Status](&enumStatus)
+}
+
+var enumStatus = codec.Enum{
+	Name:    "dp_status",
+	Numbers: []int32{0, 2, 5, 13, 20, 70},
+	Names:   []string{"DP_OK", "DP_NOENT", "DP_IO", "DP_ACCESS", "DP_NOTDIR", "DP_STALE"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -309,25 +311,25 @@ func (v *Status) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as DP_FILE. Without a name, it is dp_type(NUMBER).
 func (v Type) String() string {
-	switch v {
-	case TypeFile:
-		return "DP_FILE"
-	case TypeDir:
-		return "DP_DIR"
-	case TypeBlock:
-		return "DP_BLOCK"
-	case TypeChar:
-		return "DP_CHAR"
-	case TypeLink:
-		return "DP_LINK"
-	case TypeSocket:
-		return "DP_SOCKET"
-	case TypePipe:
-		return "DP_PIPE"
-	}
-	return "dp_type(" + strconv.Itoa(int(v)) + ")"
+	return enumType.String(int32(v))
+}
+
+// ParseType returns the Type with an XDR name, such as DP_FILE.
+func ParseType(name string) (Type, error) {
+	v, err := enumType.Parse(name)
+	return Type(v), err
+}
+
+// AllType returns the enumerators of Type in the order of their numbers.
+func AllType() []Type {
+	return codec.Values[Type](&enumType)
+}
+
+var enumType = codec.Enum{
+	Name: "dp_type", First: 1,
+	Names: []string{"DP_FILE", "DP_DIR", "DP_BLOCK", "DP_CHAR", "DP_LINK", "DP_SOCKET", "DP_PIPE"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -14,7 +14,6 @@ package envelope
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -825,17 +824,26 @@ func (v *Amount) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as EV_KEY_PLAIN. Without a name, it is ev_key_kind(NUMBER).
 func (v KeyKind) String() string {
-	switch v {
-	case KeyKindPlain:
-		return "EV_KEY_PLAIN"
-	case KeyKindHashed:
-		return "EV_KEY_HASHED"
-	case KeyKindTagged:
-		return "EV_KEY_TAGGED"
-	}
-	return "ev_key_kind(" + strconv.Itoa(int(v)) + ")"
+	return enumKeyKind.String(int32(v))
+}
+
+// ParseKeyKind returns the KeyKind with an XDR name, such as EV_KEY_PLAIN.
+func ParseKeyKind(name string) (KeyKind, error) {
+	v, err := enumKeyKind.Parse(name)
+	return KeyKind(v), err
+}
+
+// AllKeyKind returns the enumerators of KeyKind in the order of their numbers.
+func AllKeyKind() []KeyKind {
+	return codec.Values[KeyKind](&enumKeyKind)
+}
+
+var enumKeyKind = codec.Enum{
+	Name:    "ev_key_kind",
+	Numbers: []int32{0, 1, 256},
+	Names:   []string{"EV_KEY_PLAIN", "EV_KEY_HASHED", "EV_KEY_TAGGED"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -1222,17 +1230,25 @@ func (v *Account) ResetXDR() {
 	v.Kind = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as EV_ASSET_NATIVE. Without a name, it is ev_asset_kind(NUMBER).
 func (v AssetKind) String() string {
-	switch v {
-	case AssetKindNative:
-		return "EV_ASSET_NATIVE"
-	case AssetKindShort:
-		return "EV_ASSET_SHORT"
-	case AssetKindLong:
-		return "EV_ASSET_LONG"
-	}
-	return "ev_asset_kind(" + strconv.Itoa(int(v)) + ")"
+	return enumAssetKind.String(int32(v))
+}
+
+// ParseAssetKind returns the AssetKind with an XDR name, such as EV_ASSET_NATIVE.
+func ParseAssetKind(name string) (AssetKind, error) {
+	v, err := enumAssetKind.Parse(name)
+	return AssetKind(v), err
+}
+
+// AllAssetKind returns the enumerators of AssetKind in the order of their numbers.
+func AllAssetKind() []AssetKind {
+	return codec.Values[AssetKind](&enumAssetKind)
+}
+
+var enumAssetKind = codec.Enum{
+	Name:  "ev_asset_kind",
+	Names: []string{"EV_ASSET_NATIVE", "EV_ASSET_SHORT", "EV_ASSET_LONG"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -3115,27 +3131,27 @@ func (v *Data) ResetXDR() {
 	}
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as EV_CREATE. Without a name, it is ev_operation_kind(NUMBER).
 func (v OperationKind) String() string {
-	switch v {
-	case OperationKindCreate:
-		return "EV_CREATE"
-	case OperationKindPayment:
-		return "EV_PAYMENT"
-	case OperationKindPathPayment:
-		return "EV_PATH_PAYMENT"
-	case OperationKindOffer:
-		return "EV_OFFER"
-	case OperationKindOptions:
-		return "EV_OPTIONS"
-	case OperationKindMerge:
-		return "EV_MERGE"
-	case OperationKindData:
-		return "EV_DATA"
-	case OperationKindBump:
-		return "EV_BUMP"
-	}
-	return "ev_operation_kind(" + strconv.Itoa(int(v)) + ")"
+	return enumOperationKind.String(int32(v))
+}
+
+// ParseOperationKind returns the OperationKind with an XDR name, such as EV_CREATE.
+func ParseOperationKind(name string) (OperationKind, error) {
+	v, err := enumOperationKind.Parse(name)
+	return OperationKind(v), err
+}
+
+// AllOperationKind returns the enumerators of OperationKind in the order of their numbers.
+func AllOperationKind() []OperationKind {
+	return codec.Values[OperationKind](&enumOperationKind)
+}
+
+var enumOperationKind = codec.Enum{
+	Name:    "ev_operation_kind",
+	Numbers: []int32{0, 1, 2, 3, 5, 8, 10, 11},
+	Names: []string{"EV_CREATE", "EV_PAYMENT", "EV_PATH_PAYMENT", "EV_OFFER", "EV_OPTIONS", "EV_MERGE",
+		"EV_DATA", "EV_BUMP"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -4576,19 +4592,25 @@ func (v *Operation) ResetXDR() {
 	v.Body.ResetXDR()
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as EV_MEMO_NONE. Without a name, it is ev_memo_kind(NUMBER).
 func (v MemoKind) String() string {
-	switch v {
-	case MemoKindNone:
-		return "EV_MEMO_NONE"
-	case MemoKindText:
-		return "EV_MEMO_TEXT"
-	case MemoKindID:
-		return "EV_MEMO_ID"
-	case MemoKindHash:
-		return "EV_MEMO_HASH"
-	}
-	return "ev_memo_kind(" + strconv.Itoa(int(v)) + ")"
+	return enumMemoKind.String(int32(v))
+}
+
+// ParseMemoKind returns the MemoKind with an XDR name, such as EV_MEMO_NONE.
+func ParseMemoKind(name string) (MemoKind, error) {
+	v, err := enumMemoKind.Parse(name)
+	return MemoKind(v), err
+}
+
+// AllMemoKind returns the enumerators of MemoKind in the order of their numbers.
+func AllMemoKind() []MemoKind {
+	return codec.Values[MemoKind](&enumMemoKind)
+}
+
+var enumMemoKind = codec.Enum{
+	Name:  "ev_memo_kind",
+	Names: []string{"EV_MEMO_NONE", "EV_MEMO_TEXT", "EV_MEMO_ID", "EV_MEMO_HASH"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -5993,15 +6015,26 @@ func (v *Bumped) ResetXDR() {
 	v.Signatures = v.Signatures[:0]
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as EV_PLAIN. Without a name, it is ev_kind(NUMBER).
 func (v Kind) String() string {
-	switch v {
-	case KindPlain:
-		return "EV_PLAIN"
-	case KindFeeBump:
-		return "EV_FEE_BUMP"
-	}
-	return "ev_kind(" + strconv.Itoa(int(v)) + ")"
+	return enumKind.String(int32(v))
+}
+
+// ParseKind returns the Kind with an XDR name, such as EV_PLAIN.
+func ParseKind(name string) (Kind, error) {
+	v, err := enumKind.Parse(name)
+	return Kind(v), err
+}
+
+// AllKind returns the enumerators of Kind in the order of their numbers.
+func AllKind() []Kind {
+	return codec.Values[Kind](&enumKind)
+}
+
+var enumKind = codec.Enum{
+	Name:    "ev_kind",
+	Numbers: []int32{2, 5},
+	Names:   []string{"EV_PLAIN", "EV_FEE_BUMP"},
 }
 
 // Valid reports whether v is an enumerator.

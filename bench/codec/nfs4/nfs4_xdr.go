@@ -52,7 +52,6 @@ package nfs4
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -2565,29 +2564,26 @@ const (
 	CbCompound4ResAmplification = 9  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NF4REG. Without a name, it is nfs_ftype4(NUMBER).
 func (v NFSFtype4) String() string {
-	switch v {
-	case NFSFtype4Reg:
-		return "NF4REG"
-	case NFSFtype4Dir:
-		return "NF4DIR"
-	case NFSFtype4Blk:
-		return "NF4BLK"
-	case NFSFtype4Chr:
-		return "NF4CHR"
-	case NFSFtype4Lnk:
-		return "NF4LNK"
-	case NFSFtype4Sock:
-		return "NF4SOCK"
-	case NFSFtype4Fifo:
-		return "NF4FIFO"
-	case NFSFtype4Attrdir:
-		return "NF4ATTRDIR"
-	case NFSFtype4Namedattr:
-		return "NF4NAMEDATTR"
-	}
-	return "nfs_ftype4(" + strconv.Itoa(int(v)) + ")"
+	return enumNFSFtype4.String(int32(v))
+}
+
+// ParseNFSFtype4 returns the NFSFtype4 with an XDR name, such as NF4REG.
+func ParseNFSFtype4(name string) (NFSFtype4, error) {
+	v, err := enumNFSFtype4.Parse(name)
+	return NFSFtype4(v), err
+}
+
+// AllNFSFtype4 returns the enumerators of NFSFtype4 in the order of their numbers.
+func AllNFSFtype4() []NFSFtype4 {
+	return codec.Values[NFSFtype4](&enumNFSFtype4)
+}
+
+var enumNFSFtype4 = codec.Enum{
+	Name: "nfs_ftype4", First: 1,
+	Names: []string{"NF4REG", "NF4DIR", "NF4BLK", "NF4CHR", "NF4LNK", "NF4SOCK", "NF4FIFO", "NF4ATTRDIR",
+		"NF4NAMEDATTR"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -2692,143 +2688,46 @@ func (v *NFSFtype4) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Nfsstat4) String() string {
-	switch v {
-	case Nfsstat4OK:
-		return "NFS4_OK"
-	case Nfsstat4ErrPerm:
-		return "NFS4ERR_PERM"
-	case Nfsstat4ErrNoent:
-		return "NFS4ERR_NOENT"
-	case Nfsstat4ErrIO:
-		return "NFS4ERR_IO"
-	case Nfsstat4ErrNxio:
-		return "NFS4ERR_NXIO"
-	case Nfsstat4ErrAccess:
-		return "NFS4ERR_ACCESS"
-	case Nfsstat4ErrExist:
-		return "NFS4ERR_EXIST"
-	case Nfsstat4ErrXdev:
-		return "NFS4ERR_XDEV"
-	case Nfsstat4ErrNotdir:
-		return "NFS4ERR_NOTDIR"
-	case Nfsstat4ErrIsdir:
-		return "NFS4ERR_ISDIR"
-	case Nfsstat4ErrInval:
-		return "NFS4ERR_INVAL"
-	case Nfsstat4ErrFbig:
-		return "NFS4ERR_FBIG"
-	case Nfsstat4ErrNospc:
-		return "NFS4ERR_NOSPC"
-	case Nfsstat4ErrRofs:
-		return "NFS4ERR_ROFS"
-	case Nfsstat4ErrMlink:
-		return "NFS4ERR_MLINK"
-	case Nfsstat4ErrNametoolong:
-		return "NFS4ERR_NAMETOOLONG"
-	case Nfsstat4ErrNotempty:
-		return "NFS4ERR_NOTEMPTY"
-	case Nfsstat4ErrDquot:
-		return "NFS4ERR_DQUOT"
-	case Nfsstat4ErrStale:
-		return "NFS4ERR_STALE"
-	case Nfsstat4ErrBadhandle:
-		return "NFS4ERR_BADHANDLE"
-	case Nfsstat4ErrBadCookie:
-		return "NFS4ERR_BAD_COOKIE"
-	case Nfsstat4ErrNotsupp:
-		return "NFS4ERR_NOTSUPP"
-	case Nfsstat4ErrToosmall:
-		return "NFS4ERR_TOOSMALL"
-	case Nfsstat4ErrServerfault:
-		return "NFS4ERR_SERVERFAULT"
-	case Nfsstat4ErrBadtype:
-		return "NFS4ERR_BADTYPE"
-	case Nfsstat4ErrDelay:
-		return "NFS4ERR_DELAY"
-	case Nfsstat4ErrSame:
-		return "NFS4ERR_SAME"
-	case Nfsstat4ErrDenied:
-		return "NFS4ERR_DENIED"
-	case Nfsstat4ErrExpired:
-		return "NFS4ERR_EXPIRED"
-	case Nfsstat4ErrLocked:
-		return "NFS4ERR_LOCKED"
-	case Nfsstat4ErrGrace:
-		return "NFS4ERR_GRACE"
-	case Nfsstat4ErrFhexpired:
-		return "NFS4ERR_FHEXPIRED"
-	case Nfsstat4ErrShareDenied:
-		return "NFS4ERR_SHARE_DENIED"
-	case Nfsstat4ErrWrongsec:
-		return "NFS4ERR_WRONGSEC"
-	case Nfsstat4ErrClidInuse:
-		return "NFS4ERR_CLID_INUSE"
-	case Nfsstat4ErrResource:
-		return "NFS4ERR_RESOURCE"
-	case Nfsstat4ErrMoved:
-		return "NFS4ERR_MOVED"
-	case Nfsstat4ErrNofilehandle:
-		return "NFS4ERR_NOFILEHANDLE"
-	case Nfsstat4ErrMinorVersMismatch:
-		return "NFS4ERR_MINOR_VERS_MISMATCH"
-	case Nfsstat4ErrStaleClientid:
-		return "NFS4ERR_STALE_CLIENTID"
-	case Nfsstat4ErrStaleStateid:
-		return "NFS4ERR_STALE_STATEID"
-	case Nfsstat4ErrOldStateid:
-		return "NFS4ERR_OLD_STATEID"
-	case Nfsstat4ErrBadStateid:
-		return "NFS4ERR_BAD_STATEID"
-	case Nfsstat4ErrBadSeqid:
-		return "NFS4ERR_BAD_SEQID"
-	case Nfsstat4ErrNotSame:
-		return "NFS4ERR_NOT_SAME"
-	case Nfsstat4ErrLockRange:
-		return "NFS4ERR_LOCK_RANGE"
-	case Nfsstat4ErrSymlink:
-		return "NFS4ERR_SYMLINK"
-	case Nfsstat4ErrRestorefh:
-		return "NFS4ERR_RESTOREFH"
-	case Nfsstat4ErrLeaseMoved:
-		return "NFS4ERR_LEASE_MOVED"
-	case Nfsstat4ErrAttrnotsupp:
-		return "NFS4ERR_ATTRNOTSUPP"
-	case Nfsstat4ErrNoGrace:
-		return "NFS4ERR_NO_GRACE"
-	case Nfsstat4ErrReclaimBad:
-		return "NFS4ERR_RECLAIM_BAD"
-	case Nfsstat4ErrReclaimConflict:
-		return "NFS4ERR_RECLAIM_CONFLICT"
-	case Nfsstat4ErrBadxdr:
-		return "NFS4ERR_BADXDR"
-	case Nfsstat4ErrLocksHeld:
-		return "NFS4ERR_LOCKS_HELD"
-	case Nfsstat4ErrOpenmode:
-		return "NFS4ERR_OPENMODE"
-	case Nfsstat4ErrBadowner:
-		return "NFS4ERR_BADOWNER"
-	case Nfsstat4ErrBadchar:
-		return "NFS4ERR_BADCHAR"
-	case Nfsstat4ErrBadname:
-		return "NFS4ERR_BADNAME"
-	case Nfsstat4ErrBadRange:
-		return "NFS4ERR_BAD_RANGE"
-	case Nfsstat4ErrLockNotsupp:
-		return "NFS4ERR_LOCK_NOTSUPP"
-	case Nfsstat4ErrOpIllegal:
-		return "NFS4ERR_OP_ILLEGAL"
-	case Nfsstat4ErrDeadlock:
-		return "NFS4ERR_DEADLOCK"
-	case Nfsstat4ErrFileOpen:
-		return "NFS4ERR_FILE_OPEN"
-	case Nfsstat4ErrAdminRevoked:
-		return "NFS4ERR_ADMIN_REVOKED"
-	case Nfsstat4ErrCbPathDown:
-		return "NFS4ERR_CB_PATH_DOWN"
-	}
-	return "nfsstat4(" + strconv.Itoa(int(v)) + ")"
+	return enumNfsstat4.String(int32(v))
+}
+
+// ParseNfsstat4 returns the Nfsstat4 with an XDR name, such as NFS4_OK.
+func ParseNfsstat4(name string) (Nfsstat4, error) {
+	v, err := enumNfsstat4.Parse(name)
+	return Nfsstat4(v), err
+}
+
+// AllNfsstat4 returns the enumerators of Nfsstat4 in the order of their numbers.
+func AllNfsstat4() []Nfsstat4 {
+	return codec.Values[Nfsstat4](&enumNfsstat4)
+}
+
+var enumNfsstat4 = codec.Enum{
+	Name: "nfsstat4",
+	Numbers: []int32{0, 1, 2, 5, 6, 13, 17, 18, 20, 21, 22, 27, 28, 30, 31, 63, 66, 69, 70, 10001, 10003,
+		10004, 10005, 10006, 10007, 10008, 10009, 10010, 10011, 10012, 10013, 10014, 10015,
+		10016, 10017, 10018, 10019, 10020, 10021, 10022, 10023, 10024, 10025, 10026, 10027,
+		10028, 10029, 10030, 10031, 10032, 10033, 10034, 10035, 10036, 10037, 10038, 10039,
+		10040, 10041, 10042, 10043, 10044, 10045, 10046, 10047, 10048},
+	Names: []string{"NFS4_OK", "NFS4ERR_PERM", "NFS4ERR_NOENT", "NFS4ERR_IO", "NFS4ERR_NXIO",
+		"NFS4ERR_ACCESS", "NFS4ERR_EXIST", "NFS4ERR_XDEV", "NFS4ERR_NOTDIR", "NFS4ERR_ISDIR",
+		"NFS4ERR_INVAL", "NFS4ERR_FBIG", "NFS4ERR_NOSPC", "NFS4ERR_ROFS", "NFS4ERR_MLINK",
+		"NFS4ERR_NAMETOOLONG", "NFS4ERR_NOTEMPTY", "NFS4ERR_DQUOT", "NFS4ERR_STALE",
+		"NFS4ERR_BADHANDLE", "NFS4ERR_BAD_COOKIE", "NFS4ERR_NOTSUPP", "NFS4ERR_TOOSMALL",
+		"NFS4ERR_SERVERFAULT", "NFS4ERR_BADTYPE", "NFS4ERR_DELAY", "NFS4ERR_SAME",
+		"NFS4ERR_DENIED", "NFS4ERR_EXPIRED", "NFS4ERR_LOCKED", "NFS4ERR_GRACE",
+		"NFS4ERR_FHEXPIRED", "NFS4ERR_SHARE_DENIED", "NFS4ERR_WRONGSEC", "NFS4ERR_CLID_INUSE",
+		"NFS4ERR_RESOURCE", "NFS4ERR_MOVED", "NFS4ERR_NOFILEHANDLE",
+		"NFS4ERR_MINOR_VERS_MISMATCH", "NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
+		"NFS4ERR_OLD_STATEID", "NFS4ERR_BAD_STATEID", "NFS4ERR_BAD_SEQID", "NFS4ERR_NOT_SAME",
+		"NFS4ERR_LOCK_RANGE", "NFS4ERR_SYMLINK", "NFS4ERR_RESTOREFH", "NFS4ERR_LEASE_MOVED",
+		"NFS4ERR_ATTRNOTSUPP", "NFS4ERR_NO_GRACE", "NFS4ERR_RECLAIM_BAD",
+		"NFS4ERR_RECLAIM_CONFLICT", "NFS4ERR_BADXDR", "NFS4ERR_LOCKS_HELD", "NFS4ERR_OPENMODE",
+		"NFS4ERR_BADOWNER", "NFS4ERR_BADCHAR", "NFS4ERR_BADNAME", "NFS4ERR_BAD_RANGE",
+		"NFS4ERR_LOCK_NOTSUPP", "NFS4ERR_OP_ILLEGAL", "NFS4ERR_DEADLOCK", "NFS4ERR_FILE_OPEN",
+		"NFS4ERR_ADMIN_REVOKED", "NFS4ERR_CB_PATH_DOWN"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -4824,15 +4723,25 @@ func (v *Nfstime4) ResetXDR() {
 	v.Nseconds = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as SET_TO_SERVER_TIME4. Without a name, it is time_how4(NUMBER).
 func (v TimeHow4) String() string {
-	switch v {
-	case TimeHow4ServerTime:
-		return "SET_TO_SERVER_TIME4"
-	case TimeHow4ClientTime:
-		return "SET_TO_CLIENT_TIME4"
-	}
-	return "time_how4(" + strconv.Itoa(int(v)) + ")"
+	return enumTimeHow4.String(int32(v))
+}
+
+// ParseTimeHow4 returns the TimeHow4 with an XDR name, such as SET_TO_SERVER_TIME4.
+func ParseTimeHow4(name string) (TimeHow4, error) {
+	v, err := enumTimeHow4.Parse(name)
+	return TimeHow4(v), err
+}
+
+// AllTimeHow4 returns the enumerators of TimeHow4 in the order of their numbers.
+func AllTimeHow4() []TimeHow4 {
+	return codec.Values[TimeHow4](&enumTimeHow4)
+}
+
+var enumTimeHow4 = codec.Enum{
+	Name:  "time_how4",
+	Names: []string{"SET_TO_SERVER_TIME4", "SET_TO_CLIENT_TIME4"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -10336,19 +10245,25 @@ func (v *LockOwner4) ResetXDR() {
 	v.Owner = nil
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as READ_LT. Without a name, it is nfs_lock_type4(NUMBER).
 func (v NFSLockType4) String() string {
-	switch v {
-	case NFSLockType4ReadLt:
-		return "READ_LT"
-	case NFSLockType4WriteLt:
-		return "WRITE_LT"
-	case NFSLockType4ReadwLt:
-		return "READW_LT"
-	case NFSLockType4WritewLt:
-		return "WRITEW_LT"
-	}
-	return "nfs_lock_type4(" + strconv.Itoa(int(v)) + ")"
+	return enumNFSLockType4.String(int32(v))
+}
+
+// ParseNFSLockType4 returns the NFSLockType4 with an XDR name, such as READ_LT.
+func ParseNFSLockType4(name string) (NFSLockType4, error) {
+	v, err := enumNFSLockType4.Parse(name)
+	return NFSLockType4(v), err
+}
+
+// AllNFSLockType4 returns the enumerators of NFSLockType4 in the order of their numbers.
+func AllNFSLockType4() []NFSLockType4 {
+	return codec.Values[NFSLockType4](&enumNFSLockType4)
+}
+
+var enumNFSLockType4 = codec.Enum{
+	Name: "nfs_lock_type4", First: 1,
+	Names: []string{"READ_LT", "WRITE_LT", "READW_LT", "WRITEW_LT"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -15857,17 +15772,25 @@ func (v *Nverify4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as UNCHECKED4. Without a name, it is createmode4(NUMBER).
 func (v Createmode4) String() string {
-	switch v {
-	case Createmode4Unchecked:
-		return "UNCHECKED4"
-	case Createmode4Guarded:
-		return "GUARDED4"
-	case Createmode4Exclusive:
-		return "EXCLUSIVE4"
-	}
-	return "createmode4(" + strconv.Itoa(int(v)) + ")"
+	return enumCreatemode4.String(int32(v))
+}
+
+// ParseCreatemode4 returns the Createmode4 with an XDR name, such as UNCHECKED4.
+func ParseCreatemode4(name string) (Createmode4, error) {
+	v, err := enumCreatemode4.Parse(name)
+	return Createmode4(v), err
+}
+
+// AllCreatemode4 returns the enumerators of Createmode4 in the order of their numbers.
+func AllCreatemode4() []Createmode4 {
+	return codec.Values[Createmode4](&enumCreatemode4)
+}
+
+var enumCreatemode4 = codec.Enum{
+	Name:  "createmode4",
+	Names: []string{"UNCHECKED4", "GUARDED4", "EXCLUSIVE4"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -16194,15 +16117,25 @@ func (v *Createhow4) ResetXDR() {
 	v.Mode = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as OPEN4_NOCREATE. Without a name, it is opentype4(NUMBER).
 func (v Opentype4) String() string {
-	switch v {
-	case Opentype4Nocreate:
-		return "OPEN4_NOCREATE"
-	case Opentype4Create:
-		return "OPEN4_CREATE"
-	}
-	return "opentype4(" + strconv.Itoa(int(v)) + ")"
+	return enumOpentype4.String(int32(v))
+}
+
+// ParseOpentype4 returns the Opentype4 with an XDR name, such as OPEN4_NOCREATE.
+func ParseOpentype4(name string) (Opentype4, error) {
+	v, err := enumOpentype4.Parse(name)
+	return Opentype4(v), err
+}
+
+// AllOpentype4 returns the enumerators of Opentype4 in the order of their numbers.
+func AllOpentype4() []Opentype4 {
+	return codec.Values[Opentype4](&enumOpentype4)
+}
+
+var enumOpentype4 = codec.Enum{
+	Name:  "opentype4",
+	Names: []string{"OPEN4_NOCREATE", "OPEN4_CREATE"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -16577,15 +16510,25 @@ func (v *Openflag4) ResetXDR() {
 	v.Opentype = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NFS_LIMIT_SIZE. Without a name, it is limit_by4(NUMBER).
 func (v LimitBy4) String() string {
-	switch v {
-	case LimitBy4Size:
-		return "NFS_LIMIT_SIZE"
-	case LimitBy4Blocks:
-		return "NFS_LIMIT_BLOCKS"
-	}
-	return "limit_by4(" + strconv.Itoa(int(v)) + ")"
+	return enumLimitBy4.String(int32(v))
+}
+
+// ParseLimitBy4 returns the LimitBy4 with an XDR name, such as NFS_LIMIT_SIZE.
+func ParseLimitBy4(name string) (LimitBy4, error) {
+	v, err := enumLimitBy4.Parse(name)
+	return LimitBy4(v), err
+}
+
+// AllLimitBy4 returns the enumerators of LimitBy4 in the order of their numbers.
+func AllLimitBy4() []LimitBy4 {
+	return codec.Values[LimitBy4](&enumLimitBy4)
+}
+
+var enumLimitBy4 = codec.Enum{
+	Name: "limit_by4", First: 1,
+	Names: []string{"NFS_LIMIT_SIZE", "NFS_LIMIT_BLOCKS"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -16947,17 +16890,25 @@ func (v *NFSSpaceLimit4) ResetXDR() {
 	v.Limitby = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as OPEN_DELEGATE_NONE. Without a name, it is open_delegation_type4(NUMBER).
 func (v OpenDelegationType4) String() string {
-	switch v {
-	case OpenDelegationType4None:
-		return "OPEN_DELEGATE_NONE"
-	case OpenDelegationType4Read:
-		return "OPEN_DELEGATE_READ"
-	case OpenDelegationType4Write:
-		return "OPEN_DELEGATE_WRITE"
-	}
-	return "open_delegation_type4(" + strconv.Itoa(int(v)) + ")"
+	return enumOpenDelegationType4.String(int32(v))
+}
+
+// ParseOpenDelegationType4 returns the OpenDelegationType4 with an XDR name, such as OPEN_DELEGATE_NONE.
+func ParseOpenDelegationType4(name string) (OpenDelegationType4, error) {
+	v, err := enumOpenDelegationType4.Parse(name)
+	return OpenDelegationType4(v), err
+}
+
+// AllOpenDelegationType4 returns the enumerators of OpenDelegationType4 in the order of their numbers.
+func AllOpenDelegationType4() []OpenDelegationType4 {
+	return codec.Values[OpenDelegationType4](&enumOpenDelegationType4)
+}
+
+var enumOpenDelegationType4 = codec.Enum{
+	Name:  "open_delegation_type4",
+	Names: []string{"OPEN_DELEGATE_NONE", "OPEN_DELEGATE_READ", "OPEN_DELEGATE_WRITE"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -17062,19 +17013,25 @@ func (v *OpenDelegationType4) ResetXDR() {
 	*v = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as CLAIM_NULL. Without a name, it is open_claim_type4(NUMBER).
 func (v OpenClaimType4) String() string {
-	switch v {
-	case OpenClaimType4Null:
-		return "CLAIM_NULL"
-	case OpenClaimType4Previous:
-		return "CLAIM_PREVIOUS"
-	case OpenClaimType4DelegateCur:
-		return "CLAIM_DELEGATE_CUR"
-	case OpenClaimType4DelegatePrev:
-		return "CLAIM_DELEGATE_PREV"
-	}
-	return "open_claim_type4(" + strconv.Itoa(int(v)) + ")"
+	return enumOpenClaimType4.String(int32(v))
+}
+
+// ParseOpenClaimType4 returns the OpenClaimType4 with an XDR name, such as CLAIM_NULL.
+func ParseOpenClaimType4(name string) (OpenClaimType4, error) {
+	v, err := enumOpenClaimType4.Parse(name)
+	return OpenClaimType4(v), err
+}
+
+// AllOpenClaimType4 returns the enumerators of OpenClaimType4 in the order of their numbers.
+func AllOpenClaimType4() []OpenClaimType4 {
+	return codec.Values[OpenClaimType4](&enumOpenClaimType4)
+}
+
+var enumOpenClaimType4 = codec.Enum{
+	Name:  "open_claim_type4",
+	Names: []string{"CLAIM_NULL", "CLAIM_PREVIOUS", "CLAIM_DELEGATE_CUR", "CLAIM_DELEGATE_PREV"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -24018,17 +23975,25 @@ func (v *Secinfo4Args) ResetXDR() {
 	v.Name = nil
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as RPC_GSS_SVC_NONE. Without a name, it is rpc_gss_svc_t(NUMBER).
 func (v RPCGSSSvc) String() string {
-	switch v {
-	case RPCGSSSvcNone:
-		return "RPC_GSS_SVC_NONE"
-	case RPCGSSSvcIntegrity:
-		return "RPC_GSS_SVC_INTEGRITY"
-	case RPCGSSSvcPrivacy:
-		return "RPC_GSS_SVC_PRIVACY"
-	}
-	return "rpc_gss_svc_t(" + strconv.Itoa(int(v)) + ")"
+	return enumRPCGSSSvc.String(int32(v))
+}
+
+// ParseRPCGSSSvc returns the RPCGSSSvc with an XDR name, such as RPC_GSS_SVC_NONE.
+func ParseRPCGSSSvc(name string) (RPCGSSSvc, error) {
+	v, err := enumRPCGSSSvc.Parse(name)
+	return RPCGSSSvc(v), err
+}
+
+// AllRPCGSSSvc returns the enumerators of RPCGSSSvc in the order of their numbers.
+func AllRPCGSSSvc() []RPCGSSSvc {
+	return codec.Values[RPCGSSSvc](&enumRPCGSSSvc)
+}
+
+var enumRPCGSSSvc = codec.Enum{
+	Name: "rpc_gss_svc_t", First: 1,
+	Names: []string{"RPC_GSS_SVC_NONE", "RPC_GSS_SVC_INTEGRITY", "RPC_GSS_SVC_PRIVACY"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -26149,17 +26114,25 @@ func (v *Verify4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as UNSTABLE4. Without a name, it is stable_how4(NUMBER).
 func (v StableHow4) String() string {
-	switch v {
-	case StableHow4Unstable:
-		return "UNSTABLE4"
-	case StableHow4DataSync:
-		return "DATA_SYNC4"
-	case StableHow4FileSync:
-		return "FILE_SYNC4"
-	}
-	return "stable_how4(" + strconv.Itoa(int(v)) + ")"
+	return enumStableHow4.String(int32(v))
+}
+
+// ParseStableHow4 returns the StableHow4 with an XDR name, such as UNSTABLE4.
+func ParseStableHow4(name string) (StableHow4, error) {
+	v, err := enumStableHow4.Parse(name)
+	return StableHow4(v), err
+}
+
+// AllStableHow4 returns the enumerators of StableHow4 in the order of their numbers.
+func AllStableHow4() []StableHow4 {
+	return codec.Values[StableHow4](&enumStableHow4)
+}
+
+var enumStableHow4 = codec.Enum{
+	Name:  "stable_how4",
+	Names: []string{"UNSTABLE4", "DATA_SYNC4", "FILE_SYNC4"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -26971,87 +26944,33 @@ func (v *Illegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as OP_ACCESS. Without a name, it is nfs_opnum4(NUMBER).
 func (v NFSOpnum4) String() string {
-	switch v {
-	case NFSOpnum4Access:
-		return "OP_ACCESS"
-	case NFSOpnum4Close:
-		return "OP_CLOSE"
-	case NFSOpnum4Commit:
-		return "OP_COMMIT"
-	case NFSOpnum4Create:
-		return "OP_CREATE"
-	case NFSOpnum4Delegpurge:
-		return "OP_DELEGPURGE"
-	case NFSOpnum4Delegreturn:
-		return "OP_DELEGRETURN"
-	case NFSOpnum4Getattr:
-		return "OP_GETATTR"
-	case NFSOpnum4Getfh:
-		return "OP_GETFH"
-	case NFSOpnum4Link:
-		return "OP_LINK"
-	case NFSOpnum4Lock:
-		return "OP_LOCK"
-	case NFSOpnum4Lockt:
-		return "OP_LOCKT"
-	case NFSOpnum4Locku:
-		return "OP_LOCKU"
-	case NFSOpnum4Lookup:
-		return "OP_LOOKUP"
-	case NFSOpnum4Lookupp:
-		return "OP_LOOKUPP"
-	case NFSOpnum4Nverify:
-		return "OP_NVERIFY"
-	case NFSOpnum4Open:
-		return "OP_OPEN"
-	case NFSOpnum4Openattr:
-		return "OP_OPENATTR"
-	case NFSOpnum4OpenConfirm:
-		return "OP_OPEN_CONFIRM"
-	case NFSOpnum4OpenDowngrade:
-		return "OP_OPEN_DOWNGRADE"
-	case NFSOpnum4Putfh:
-		return "OP_PUTFH"
-	case NFSOpnum4Putpubfh:
-		return "OP_PUTPUBFH"
-	case NFSOpnum4Putrootfh:
-		return "OP_PUTROOTFH"
-	case NFSOpnum4Read:
-		return "OP_READ"
-	case NFSOpnum4Readdir:
-		return "OP_READDIR"
-	case NFSOpnum4Readlink:
-		return "OP_READLINK"
-	case NFSOpnum4Remove:
-		return "OP_REMOVE"
-	case NFSOpnum4Rename:
-		return "OP_RENAME"
-	case NFSOpnum4Renew:
-		return "OP_RENEW"
-	case NFSOpnum4Restorefh:
-		return "OP_RESTOREFH"
-	case NFSOpnum4Savefh:
-		return "OP_SAVEFH"
-	case NFSOpnum4Secinfo:
-		return "OP_SECINFO"
-	case NFSOpnum4Setattr:
-		return "OP_SETATTR"
-	case NFSOpnum4Setclientid:
-		return "OP_SETCLIENTID"
-	case NFSOpnum4SetclientidConfirm:
-		return "OP_SETCLIENTID_CONFIRM"
-	case NFSOpnum4Verify:
-		return "OP_VERIFY"
-	case NFSOpnum4Write:
-		return "OP_WRITE"
-	case NFSOpnum4ReleaseLockowner:
-		return "OP_RELEASE_LOCKOWNER"
-	case NFSOpnum4Illegal:
-		return "OP_ILLEGAL"
-	}
-	return "nfs_opnum4(" + strconv.Itoa(int(v)) + ")"
+	return enumNFSOpnum4.String(int32(v))
+}
+
+// ParseNFSOpnum4 returns the NFSOpnum4 with an XDR name, such as OP_ACCESS.
+func ParseNFSOpnum4(name string) (NFSOpnum4, error) {
+	v, err := enumNFSOpnum4.Parse(name)
+	return NFSOpnum4(v), err
+}
+
+// AllNFSOpnum4 returns the enumerators of NFSOpnum4 in the order of their numbers.
+func AllNFSOpnum4() []NFSOpnum4 {
+	return codec.Values[NFSOpnum4](&enumNFSOpnum4)
+}
+
+var enumNFSOpnum4 = codec.Enum{
+	Name: "nfs_opnum4",
+	Numbers: []int32{3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+		27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 10044},
+	Names: []string{"OP_ACCESS", "OP_CLOSE", "OP_COMMIT", "OP_CREATE", "OP_DELEGPURGE", "OP_DELEGRETURN",
+		"OP_GETATTR", "OP_GETFH", "OP_LINK", "OP_LOCK", "OP_LOCKT", "OP_LOCKU", "OP_LOOKUP",
+		"OP_LOOKUPP", "OP_NVERIFY", "OP_OPEN", "OP_OPENATTR", "OP_OPEN_CONFIRM",
+		"OP_OPEN_DOWNGRADE", "OP_PUTFH", "OP_PUTPUBFH", "OP_PUTROOTFH", "OP_READ", "OP_READDIR",
+		"OP_READLINK", "OP_REMOVE", "OP_RENAME", "OP_RENEW", "OP_RESTOREFH", "OP_SAVEFH",
+		"OP_SECINFO", "OP_SETATTR", "OP_SETCLIENTID", "OP_SETCLIENTID_CONFIRM", "OP_VERIFY",
+		"OP_WRITE", "OP_RELEASE_LOCKOWNER", "OP_ILLEGAL"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -34840,17 +34759,26 @@ func (v *CbIllegal4Res) ResetXDR() {
 	v.Status = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as OP_CB_GETATTR. Without a name, it is nfs_cb_opnum4(NUMBER).
 func (v NFSCbOpnum4) String() string {
-	switch v {
-	case NFSCbOpnum4Getattr:
-		return "OP_CB_GETATTR"
-	case NFSCbOpnum4Recall:
-		return "OP_CB_RECALL"
-	case NFSCbOpnum4Illegal:
-		return "OP_CB_ILLEGAL"
-	}
-	return "nfs_cb_opnum4(" + strconv.Itoa(int(v)) + ")"
+	return enumNFSCbOpnum4.String(int32(v))
+}
+
+// ParseNFSCbOpnum4 returns the NFSCbOpnum4 with an XDR name, such as OP_CB_GETATTR.
+func ParseNFSCbOpnum4(name string) (NFSCbOpnum4, error) {
+	v, err := enumNFSCbOpnum4.Parse(name)
+	return NFSCbOpnum4(v), err
+}
+
+// AllNFSCbOpnum4 returns the enumerators of NFSCbOpnum4 in the order of their numbers.
+func AllNFSCbOpnum4() []NFSCbOpnum4 {
+	return codec.Values[NFSCbOpnum4](&enumNFSCbOpnum4)
+}
+
+var enumNFSCbOpnum4 = codec.Enum{
+	Name:    "nfs_cb_opnum4",
+	Numbers: []int32{3, 4, 10044},
+	Names:   []string{"OP_CB_GETATTR", "OP_CB_RECALL", "OP_CB_ILLEGAL"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -14,7 +14,6 @@ package store
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -121,17 +120,26 @@ const (
 	ReadResAmplification = 1       // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as STORE_OK. Without a name, it is store_status(NUMBER).
 func (v Status) String() string {
-	switch v {
-	case OK:
-		return "STORE_OK"
-	case NoSuchFile:
-		return "STORE_NO_SUCH_FILE"
-	case BadRange:
-		return "STORE_BAD_RANGE"
-	}
-	return "store_status(" + strconv.Itoa(int(v)) + ")"
+	return enumStatus.String(int32(v))
+}
+
+// ParseStatus returns the Status with an XDR name, such as STORE_OK.
+func ParseStatus(name string) (Status, error) {
+	v, err := enumStatus.Parse(name)
+	return Status(v), err
+}
+
+// AllStatus returns the enumerators of Status in the order of their numbers.
+func AllStatus() []Status {
+	return codec.Values[Status](&enumStatus)
+}
+
+var enumStatus = codec.Enum{
+	Name:    "store_status",
+	Numbers: []int32{0, 2, 22},
+	Names:   []string{"STORE_OK", "STORE_NO_SUCH_FILE", "STORE_BAD_RANGE"},
 }
 
 // Valid reports whether v is an enumerator.

@@ -1,7 +1,10 @@
 package gogen
 
 import (
+	"cmp"
+	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/dave/jennifer/jen"
 
@@ -16,8 +19,7 @@ func (g *gen) enum(t *plan.Type) {
 	g.t.Add(g.doc(name, "enum "+d.Name, d.Doc))
 	g.t.Type().Id(name).Int32()
 
-	var consts, names []jen.Code
-	seen := map[int32]bool{}
+	var consts []jen.Code
 	for _, m := range d.Members {
 		s := jen.Id(g.names.member[m]).Id(name).Op("=").Lit(int(m.Value))
 		note := m.Name
@@ -25,26 +27,84 @@ func (g *gen) enum(t *plan.Type) {
 			note += ": " + m.Tail
 		}
 		consts = append(consts, documented(m.Doc, s.Comment(tail(note))))
-		if !seen[m.Value] {
-			seen[m.Value] = true
-			names = append(names, jen.Case(jen.Id(g.names.member[m])).Block(jen.Return(jen.Lit(m.Name))))
-		}
 	}
 	g.t.Commentf("// The enumerators of %s.", name)
 	g.t.Const().Defs(consts...)
 
-	g.f.Comment("// String returns the XDR name of v, or its number if it is no enumerator.")
-	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
-		jen.Switch(jen.Id("v")).Block(names...),
-		jen.Return(jen.Lit(d.Name+"(").Op("+").Qual("strconv", "Itoa").Call(jen.Int().Call(jen.Id("v"))).Op("+").Lit(")")),
-	)
+	if g.with.String {
+		g.enumNames(d, name)
+	}
 	g.f.Comment("// Valid reports whether v is an enumerator.")
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(g.valid(d)...)
 
 	g.methods(t)
 }
 
+// enumNames writes the functions that turn members into names and back, and list them. Their code
+// is in package codec, and works with a table.
+func (g *gen) enumNames(d *ir.Decl, name string) {
+	table := func() *jen.Statement { return jen.Id("enum" + name) }
+	first := d.Members[0].Name
+	g.f.Commentf("// String returns the XDR name of v, such as %s. Without a name, it is %s(NUMBER).", first, d.Name)
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(
+		jen.Return(table().Dot("String").Call(jen.Int32().Call(jen.Id("v")))))
+
+	parse := g.names.fresh("Parse" + name)
+	g.f.Commentf("// %s returns the %s with an XDR name, such as %s.", parse, name, first)
+	g.f.Func().Id(parse).Params(jen.Id("name").String()).Params(jen.Id(name), jen.Error()).Block(
+		jen.List(jen.Id("v"), jen.Err()).Op(":=").Add(table()).Dot("Parse").Call(jen.Id("name")),
+		jen.Return(jen.Id(name).Call(jen.Id("v")), jen.Err()))
+
+	all := g.names.fresh("All" + name)
+	g.f.Commentf("// %s returns the enumerators of %s in the order of their numbers.", all, name)
+	g.f.Func().Id(all).Params().Index().Id(name).Block(
+		jen.Return(jen.Qual(codecPath, "Values").Types(jen.Id(name)).Call(jen.Op("&").Add(table()))))
+
+	g.enums = append(g.enums, enumFuncs{parse, all})
+	g.f.Var().Add(table()).Op("=").Qual(codecPath, "Enum").Values(members(d)...)
+}
+
+// enumFuncs are the functions of an enum.
+type enumFuncs struct{ parse, all string }
+
+// members writes the table of an enum: by number, and where numbers are equal in the order of the
+// document. Consecutive numbers are not listed.
+func members(d *ir.Decl) []jen.Code {
+	sorted := slices.Clone(d.Members)
+	slices.SortStableFunc(sorted, func(a, b *ir.Member) int { return cmp.Compare(a.Value, b.Value) })
+	numbers, names := make([]string, len(sorted)), make([]string, len(sorted))
+	consecutive := true
+	for i, m := range sorted {
+		numbers[i], names[i] = strconv.Itoa(int(m.Value)), strconv.Quote(m.Name)
+		consecutive = consecutive && int(m.Value) == int(sorted[0].Value)+i
+	}
+	out := []jen.Code{jen.Line().Id("Name").Op(":").Lit(d.Name)}
+	if d.Open {
+		out = append(out, jen.Id("Open").Op(":").True())
+	}
+	if !consecutive {
+		out = append(out, jen.Line().Id("Numbers").Op(":").Index().Int32().Values(lines(numbers)...))
+	} else if len(sorted) > 0 && sorted[0].Value != 0 {
+		out = append(out, jen.Id("First").Op(":").Lit(int(sorted[0].Value)))
+	}
+	return append(out, jen.Line().Id("Names").Op(":").Index().String().Values(lines(names)...).Op(",").Line())
+}
+
+// lines writes literals in lines of about lineWidth columns.
+func lines(literals []string) []jen.Code {
+	out, width := make([]jen.Code, len(literals)), 0
+	for i, text := range literals {
+		out[i] = jen.Op(text)
+		if width += len(text) + 2; width > lineWidth {
+			out[i], width = jen.Line().Add(out[i]), len(text)+2
+		}
+	}
+	return out
+}
+
 const (
+	lineWidth = 90 // columns of the table of an enum, about
+
 	fewRanges  = 24 // ranges of enumerators that are compared one by one
 	lineRanges = 6  // of them in a line
 	caseNames  = 4  // enumerators in a line

@@ -159,6 +159,7 @@ type gen struct {
 	imports       []importName
 
 	plan    *plan.Plan
+	enums   []enumFuncs // of the enums so far
 	bound   map[*plan.Type]bound
 	scanned map[*plan.Type]*scan
 

@@ -72,6 +72,13 @@ func (g *gen) tests() *jen.File {
 		jen.Qual(testPath, "Run").Call(jen.Id("t"), jen.Id("xdrTypes").Call()))
 	file.Func().Id("FuzzXDR").Params(jen.Id("f").Op("*").Qual("testing", "F")).Block(
 		jen.Qual(testPath, "Fuzz").Call(jen.Id("f"), jen.Id("xdrTypes").Call()))
+	if len(g.enums) > 0 {
+		var calls []jen.Code
+		for _, e := range g.enums {
+			calls = append(calls, jen.Qual(testPath, "Enum").Call(jen.Id("t"), jen.Id(e.all).Call(), jen.Id(e.parse)))
+		}
+		file.Func().Id("TestEnums").Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(calls...)
+	}
 	return file
 }
 

@@ -55,7 +55,6 @@ package nfs41
 import (
 	"encoding/binary"
 	"math"
-	"strconv"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -344,17 +343,26 @@ const (
 	CompoundResAmplification = 6  // bytes of memory that a value holds for each byte of input, at most
 )
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
-	switch v {
-	case StatusOK:
-		return "NFS4_OK"
-	case StatusNotsupp:
-		return "NFS4ERR_NOTSUPP"
-	case StatusMinorVersMismatch:
-		return "NFS4ERR_MINOR_VERS_MISMATCH"
-	}
-	return "nfsstat4(" + strconv.Itoa(int(v)) + ")"
+	return enumStatus.String(int32(v))
+}
+
+// ParseStatus returns the Status with an XDR name, such as NFS4_OK.
+func ParseStatus(name string) (Status, error) {
+	v, err := enumStatus.Parse(name)
+	return Status(v), err
+}
+
+// AllStatus returns the enumerators of Status in the order of their numbers.
+func AllStatus() []Status {
+	return codec.Values[Status](&enumStatus)
+}
+
+var enumStatus = codec.Enum{
+	Name:    "nfsstat4",
+	Numbers: []int32{0, 10004, 10021},
+	Names:   []string{"NFS4_OK", "NFS4ERR_NOTSUPP", "NFS4ERR_MINOR_VERS_MISMATCH"},
 }
 
 // Valid reports whether v is an enumerator.
@@ -1917,17 +1925,25 @@ func (v *SSVParms) ResetXDR() {
 	v.NumGSSHandles = 0
 }
 
-// String returns the XDR name of v, or its number if it is no enumerator.
+// String returns the XDR name of v, such as SP4_NONE. Without a name, it is state_protect_how4(NUMBER).
 func (v StateProtectHow) String() string {
-	switch v {
-	case StateProtectHowNone:
-		return "SP4_NONE"
-	case StateProtectHowMachCred:
-		return "SP4_MACH_CRED"
-	case StateProtectHowSSV:
-		return "SP4_SSV"
-	}
-	return "state_protect_how4(" + strconv.Itoa(int(v)) + ")"
+	return enumStateProtectHow.String(int32(v))
+}
+
+// ParseStateProtectHow returns the StateProtectHow with an XDR name, such as SP4_NONE.
+func ParseStateProtectHow(name string) (StateProtectHow, error) {
+	v, err := enumStateProtectHow.Parse(name)
+	return StateProtectHow(v), err
+}
+
+// AllStateProtectHow returns the enumerators of StateProtectHow in the order of their numbers.
+func AllStateProtectHow() []StateProtectHow {
+	return codec.Values[StateProtectHow](&enumStateProtectHow)
+}
+
+var enumStateProtectHow = codec.Enum{
+	Name:  "state_protect_how4",
+	Names: []string{"SP4_NONE", "SP4_MACH_CRED", "SP4_SSV"},
 }
 
 // Valid reports whether v is an enumerator.
