@@ -18,6 +18,9 @@
 //	payload  CONST                      a payload follows the body of this header type
 //	ddp      PROGRAM.VERSION.PROC args|result field.path.to.item
 //	with     NAME...                    optional methods of the Go types; none drops the previous
+//	rpc                                 also a package with clients and servers of the programs
+//	once     PROGRAM.VERSION.PROC       executing the procedure twice for one call does harm
+//	reply    PROGRAM.VERSION.PROC field.path    this argument bounds the reply's data, in bytes
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -100,7 +103,7 @@ func (p *parser) words(start, end int) []Word {
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -132,6 +135,12 @@ func form(word string) (text string, n int) {
 		return "ddp PROGRAM.VERSION.PROC args|result field.path", 4
 	case "with":
 		return "with NAME...", 2
+	case "rpc":
+		return "rpc", 1
+	case "once":
+		return "once PROGRAM.VERSION.PROC", 2
+	case "reply":
+		return "reply PROGRAM.VERSION.PROC field.path", 3
 	}
 	return "", 0
 }
@@ -209,6 +218,14 @@ func (p *parser) line(w []Word) {
 		p.ddp(w, all)
 	case "with":
 		p.with(w)
+	case "rpc":
+		if p.once("rpc", w[0].Pos, "rpc") {
+			b.RPC = true
+		}
+	case "once":
+		p.notTwice(w)
+	case "reply":
+		p.reply(w, all)
 	}
 }
 
@@ -236,18 +253,18 @@ func insertPrefix(list []ir.Prefix, x ir.Prefix) []ir.Prefix {
 }
 
 func (p *parser) ddp(w []Word, all source.Span) {
-	proc := strings.Split(w[1].Text, ".")
+	proc, ok := p.procedure(w[1])
 	path := strings.Split(w[3].Text, ".")
 	switch {
-	case len(proc) != 3 || hasEmpty(proc):
-		p.report(diag.New(diag.BindSyntax, w[1].Pos, "found %s, expected PROGRAM.VERSION.PROC", diag.Quote(w[1].Text)))
+	case !ok:
 	case w[2].Text != "args" && w[2].Text != "result":
 		p.report(diag.New(diag.BindSyntax, w[2].Pos, "found %s, expected args or result", diag.Quote(w[2].Text)))
 	case hasEmpty(path):
 		p.report(diag.New(diag.BindSyntax, w[3].Pos, "found %s, expected names separated by dots", diag.Quote(w[3].Text)))
 	case p.once("ddp "+w[1].Text+" "+w[2].Text+" "+w[3].Text, all, "ddp of "+w[3].Text):
+		proc.Pos = all
 		p.out.Bind.DDP = append(p.out.Bind.DDP, ir.DDPBinding{
-			Pos: all, Program: proc[0], Version: proc[1], Proc: proc[2], Reply: w[2].Text == "result", Path: path,
+			ProcName: proc, Reply: w[2].Text == "result", Path: path,
 		})
 	}
 }

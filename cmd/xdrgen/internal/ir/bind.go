@@ -15,6 +15,26 @@ type Bind struct {
 	Numbers  []Number     // "number" and "message": the fields that have numbers of code points
 	DDP      []DDPBinding // "ddp": items that may be reduced
 	With     []string     // "with": words for Methods.Apply, all known
+	RPC      bool         // "rpc": clients and servers of the programs, besides the types
+	Once     []ProcName   // "once": procedures that must not be executed twice for one call
+	Replies  []ReplyBound // "reply": procedures whose arguments bound the size of the reply
+}
+
+// ProcName names a procedure.
+type ProcName struct {
+	Pos     source.Span
+	Program string
+	Version string
+	Proc    string
+
+	Prog, Vers, Number uint32 // resolved by sema
+}
+
+// ReplyBound says that a number among the arguments bounds what the results have of unbounded
+// data and lists, in bytes.
+type ReplyBound struct {
+	ProcName
+	Path []string // field names from the argument to the number
 }
 
 // Prefix is a prefix of XDR names that Go names do not have.
@@ -75,14 +95,10 @@ type Number struct {
 // DDPBinding is a data item that an upper-layer binding makes eligible for direct data
 // placement (RFC 8166 §6.1).
 type DDPBinding struct {
-	Pos     source.Span
-	Program string
-	Version string
-	Proc    string
-	Reply   bool     // the item is in the result, not in the arguments
-	Path    []string // field names from the argument or result to the item
+	ProcName
+	Reply bool     // the item is in the result, not in the arguments
+	Path  []string // field names from the argument or result to the item
 	// Resolved by sema:
-	Prog, Vers, Number uint32
-	Owner              *Decl  // struct or union that has the item
-	Field              *Field // the item: an opaque or array, possibly by typedefs
+	Owner *Decl  // struct or union that has the item
+	Field *Field // the item: an opaque or array, possibly by typedefs
 }

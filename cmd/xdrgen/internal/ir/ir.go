@@ -223,6 +223,14 @@ type Proc struct {
 	Number uint32
 	Args   []*Field // those without a name in the text are arg1, arg2, ...; empty for void
 	Result *Type    // nil for void
+
+	// The arguments and the result as one value each, for stubs: a number or bool, or a Ref. Where
+	// the text has several arguments, or a type without a name, it is to a declaration made up for
+	// it. Nil for void, and if no stubs are wanted.
+	Call, Reply *Type
+
+	Once  bool     // executing it a second time does harm (sidecar "once")
+	Limit []*Field // the path in Call to the bound of the reply (sidecar "reply"); nil if there is none
 }
 
 // Underlying returns the type that a chain of typedefs ends in. It is never a Ref to a typedef.

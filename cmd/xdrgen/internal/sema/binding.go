@@ -127,6 +127,7 @@ func (c *compiler) resolveBind(u *unit) {
 	for i := range u.bind.DDP {
 		c.resolveDDP(u, &u.bind.DDP[i], paths)
 	}
+	c.resolveProcs(u)
 }
 
 // bindNames are the names that a sidecar can refer to.

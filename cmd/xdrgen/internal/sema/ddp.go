@@ -13,7 +13,7 @@ import (
 // several arguments, the path begins with the name of one of them. paths has the results of
 // pathsTo for earlier bindings: a struct can have thousands of items.
 func (c *compiler) resolveDDP(u *unit, b *ir.DDPBinding, paths map[ddpOwner][][]string) {
-	proc, ok := c.ddpProc(u, b)
+	proc, ok := c.bindProc(u, &b.ProcName)
 	if !ok {
 		return
 	}
@@ -91,22 +91,20 @@ func ambiguous(b *ir.DDPBinding, other string) diag.Diagnostic {
 		Note("generated code identifies reducible data by field and procedure, so it cannot distinguish the two places")
 }
 
-// ddpProc returns the procedure of a binding.
-func (c *compiler) ddpProc(u *unit, b *ir.DDPBinding) (*ir.Proc, bool) {
+// bindProc returns the procedure that a line of the sidecar names, and sets the numbers of b.
+func (c *compiler) bindProc(u *unit, b *ir.ProcName) (*ir.Proc, bool) {
 	s := u.scope[b.Program]
 	if s == nil || s.decl.Kind != ir.Program {
 		c.report(diag.New(diag.BindUnknownName, b.Pos, "found no program %s", b.Program))
 		return nil, false
 	}
-	b.Prog = s.decl.Program.Number
 	for _, v := range s.decl.Program.Versions {
 		if v.Name != b.Version {
 			continue
 		}
-		b.Vers = v.Number
 		for _, p := range v.Procs {
 			if p.Name == b.Proc {
-				b.Number = p.Number
+				b.Prog, b.Vers, b.Number = s.decl.Program.Number, v.Number, p.Number
 				return p, true
 			}
 		}
