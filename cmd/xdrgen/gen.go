@@ -24,6 +24,7 @@ type genCmd struct {
 	Package    string `name:"package"`
 	ImportRoot string `name:"import-root"`
 	Tests      bool   `name:"tests"`
+	RPC        bool   `name:"rpc"`
 
 	Rename []string `name:"rename" sep:"none"`
 	With   []string `name:"with"`
@@ -36,11 +37,11 @@ func (g *genCmd) run(env environment) int {
 	if code != exitClean {
 		return code
 	}
-	if err := os.MkdirAll(g.Out, 0o777); err != nil {
-		return failed(env, err)
-	}
 	for _, f := range files {
-		name := filepath.Join(g.Out, f.Name)
+		name := filepath.Join(g.Out, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return failed(env, err)
+		}
 		changed, err := writeFile(name, f.Content)
 		if err != nil {
 			return failed(env, err)
@@ -83,7 +84,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if err := checkWith(g.With); err != nil {
 		return nil, usage(env, err)
 	}
-	o.ImportRoot, o.Generate = g.ImportRoot, true
+	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC
 	r, err := sema.Compile(o)
 	if err != nil {
 		return nil, failed(env, err)
@@ -93,7 +94,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		var more []diag.Diagnostic
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
-			With: withMethods(r.Bind, g.With),
+			With: withMethods(r.Bind, g.With), Stubs: g.RPC || r.Bind.RPC,
 		})
 		if err != nil {
 			return nil, failed(env, err)

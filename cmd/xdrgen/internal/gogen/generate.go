@@ -21,6 +21,7 @@ type Options struct {
 	ImportPath string     // its import path, where known: no import of itself
 	HasDoc     bool       // the folder has a doc.go: write no package comment
 	Tests      bool       // write tests as well
+	Stubs      bool       // write clients and servers of the programs too, in a folder; needs ImportPath
 	With       ir.Methods // optional methods
 }
 
@@ -43,6 +44,11 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 		return nil, diags, nil
 	}
 	g.plan = plan.Make(u, b)
+	if o.Stubs {
+		if diags := g.noStubs(); len(diags) > 0 {
+			return nil, diags, nil
+		}
+	}
 	g.nameImports(u.Imports)
 
 	var made []*assembly
@@ -97,7 +103,7 @@ func newGen(u *ir.Unit, b *ir.Bind, o Options) *gen {
 // write writes the pieces of all files.
 func (g *gen) write(o Options) []*assembly {
 	file := func(suffix string) *assembly {
-		return &assembly{name: o.Package + suffix, head: g.newHead()}
+		return &assembly{name: o.Package + suffix, head: g.newHead(g.pkg)}
 	}
 	g.codecs, g.views = file("_xdr.go"), file("_view_xdr.go")
 	if !o.HasDoc {
@@ -129,6 +135,9 @@ func (g *gen) write(o Options) []*assembly {
 		tests := file("_xdr_test.go")
 		tests.add(g.formatter, g.tests())
 		made = append(made, tests)
+	}
+	if o.Stubs && g.hasProgram() {
+		made = append(made, g.stubFile())
 	}
 	return made
 }

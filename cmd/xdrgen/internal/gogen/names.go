@@ -19,6 +19,7 @@ type names struct {
 	field  map[*ir.Field]string
 	vers   map[*ir.Version]string
 	proc   map[*ir.Proc]string
+	method map[*ir.Proc]string // of stubs
 	view   map[*ir.Decl]string
 	used   map[string]bool // of the scope added last: the unit's own
 }
@@ -27,7 +28,7 @@ func newNames() *names {
 	return &names{
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
-		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{},
+		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
 	}
 }
 

@@ -2,6 +2,7 @@ package gogen
 
 import (
 	"cmp"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -51,7 +52,17 @@ func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 			taken[g] = true
 		}
 		n.proc[p] = r.part(p.Name, d.Name+"."+v.Name+"."+p.Name, p.Pos, prefix+g)
+		n.method[p] = methodName(n.proc[p], prefix)
 	}
+}
+
+// methodName is the name of the method of stubs for a procedure: that of its constant, without the
+// prefix if that leaves a name.
+func methodName(constant, prefix string) string {
+	if name := strings.TrimPrefix(constant, prefix); token.IsExported(name) {
+		return name
+	}
+	return constant
 }
 
 // addVersions names the versions of program d: without the words that the program's name

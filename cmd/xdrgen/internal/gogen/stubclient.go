@@ -1,0 +1,91 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// client writes the type that calls the procedures of the version.
+func (x *stub) client() *jen.File {
+	file := x.piece()
+	file.Commentf("// %s calls %s.\n// Its methods may be called concurrently. Their errors are of type *rpc.Error.", x.clientName, x.title())
+	file.Type().Id(x.clientName).Struct(jen.Id("rpc").Op("*").Qual(rpcPath, "Client"))
+	file.Commentf("// New%s returns a client over a carrier, which it does not close. cfg may be nil.", x.clientName)
+	file.Func().Id("New"+x.clientName).Params(
+		jen.Id("over").Qual(oncrpcPath, "Carrier"), jen.Id("cfg").Op("*").Qual(rpcPath, "ClientConfig"),
+	).Op("*").Id(x.clientName).Block(
+		jen.Return(jen.Op("&").Id(x.clientName).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.programName).Call(), jen.Id("cfg")))))
+	for _, p := range x.vers.Procs {
+		x.call(file, p)
+	}
+	return file
+}
+
+// call writes the methods of the client for a procedure: one that returns the result, and one that
+// decodes it into the caller's memory.
+func (x *stub) call(file *jen.File, p *ir.Proc) {
+	args, res := x.value(p.Call), x.value(p.Reply)
+	name := x.methods[p]
+	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
+	forward := []jen.Code{jen.Id("ctx")}
+	if !args.void {
+		params = append(params, jen.Id("args").Add(args.passed()))
+		forward = append(forward, jen.Id("args"))
+	}
+	method := func(name string, params ...jen.Code) *jen.Statement {
+		return file.Func().Params(jen.Id("c").Op("*").Id(x.clientName)).Id(name).Params(params...)
+	}
+	file.Add(procDoc(name+" calls procedure "+p.Name+".", p))
+	if res.void {
+		method(name, params...).Error().Block(jen.Return(x.invoke(p, args, jen.Nil(), jen.Nil())))
+		return
+	}
+	into := jen.Id("c").Dot(name + "Into").Call(append(forward, jen.Op("&").Id("res"), jen.Nil())...)
+	if res.small {
+		method(name, params...).Params(jen.Id("res").Add(res.typ()), jen.Err().Error()).Block(
+			jen.Err().Op("=").Add(into), jen.Return())
+	} else {
+		method(name, params...).Params(res.passed(), jen.Error()).Block(
+			jen.Var().Id("res").Add(res.typ()),
+			jen.If(jen.Err().Op(":=").Add(into), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
+			jen.Return(jen.Op("&").Id("res"), jen.Nil()))
+	}
+	file.Commentf("// %sInto is %s with the caller's memory for the result. opt may be nil.", name, name)
+	target := jen.Id("res")
+	if res.boxed {
+		target = jen.Parens(jen.Op("*").Add(res.box())).Call(jen.Id("res"))
+	}
+	method(name+"Into", append(params, jen.Id("res").Op("*").Add(res.typ()), jen.Id("opt").Op("*").Qual(rpcPath, "Options"))...).Error().Block(
+		jen.Return(x.invoke(p, args, target, jen.Id("opt"))))
+}
+
+// invoke is the call of a procedure by package rpc.
+func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code) *jen.Statement {
+	in := jen.Id("args")
+	switch {
+	case args.void:
+		in = jen.Nil()
+	case args.boxed:
+		in = jen.Parens(jen.Op("*").Add(args.box())).Call(jen.Op("&").Id("args"))
+	case args.small:
+		in = jen.Op("&").Id("args")
+	}
+	method, more := "Call", []jen.Code{jen.Id("ctx"), x.types(x.names.proc[p]), in, res, opt}
+	if len(p.Limit) > 0 {
+		method, more = "CallAtMost", append(more, x.atMost(p, args))
+	}
+	return jen.Id("c").Dot("rpc").Dot(method).Call(more...)
+}
+
+// atMost is the largest size of the results, as far as the arguments tell it.
+func (x *stub) atMost(p *ir.Proc, args stubValue) *jen.Statement {
+	number := jen.Id("args")
+	if !args.boxed {
+		for _, f := range p.Limit {
+			number = number.Dot(x.names.field[f])
+		}
+	}
+	return jen.Uint64().Call(number).Op("+").Lit(int(plan.WithoutUnbounded(p.Reply)))
+}

@@ -1,0 +1,195 @@
+package gogen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// The packages that stubs import besides the types and package context.
+const (
+	oncrpcPath = "github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	rpcPath    = oncrpcPath + "/rpc"
+)
+
+// stubs writes the package with the clients and servers of a unit's programs, beside the package
+// of the types.
+type stubs struct {
+	*gen
+	pkg  string
+	used map[string]bool // Go names at package level
+}
+
+// stubFile writes <package>rpc/<package>rpc_xdr.go.
+func (g *gen) stubFile() *assembly {
+	s := &stubs{gen: g, pkg: g.pkg + "rpc", used: map[string]bool{}}
+	made := &assembly{name: s.pkg + "/" + s.pkg + "_xdr.go", head: g.newHead(s.pkg)}
+	made.head.PackageComment("Package " + s.pkg + " has clients and servers for the programs of " + g.sourceNames() + ".")
+	made.head.PackageComment("Package [" + rpcPath + "] describes calls, their errors, and")
+	made.head.PackageComment("who owns the memory.")
+	first := true
+	for _, d := range g.unit.Decls {
+		if d.Kind != ir.Program {
+			continue
+		}
+		for i, v := range byNumber(d.Program.Versions) {
+			x := &stub{stubs: s, prog: d, vers: v}
+			if !first || i > 0 {
+				x.prefix = g.names.vers[v]
+			}
+			x.name()
+			for _, write := range []func() *jen.File{x.program, x.client, x.server} {
+				made.add(g.formatter, write())
+			}
+		}
+		first = false
+	}
+	return made
+}
+
+// fresh makes a name that is not used yet at package level.
+func (s *stubs) fresh(name string) string {
+	for s.used[name] {
+		name += "_"
+	}
+	s.used[name] = true
+	return name
+}
+
+// piece begins a piece of the file.
+func (s *stubs) piece() *jen.File {
+	file := jen.NewFilePathName(s.importPath+"/"+s.pkg, s.pkg)
+	taken := map[string]bool{"context": true, "oncrpc": true, "rpc": true}
+	file.ImportName(oncrpcPath, "oncrpc")
+	file.ImportName(rpcPath, "rpc")
+	file.ImportName("context", "context")
+	name := func(path, name string) {
+		own := name
+		for n := 1; taken[name] || jen.IsReservedWord(name); n++ {
+			name = fmt.Sprint(own, n)
+		}
+		taken[name] = true
+		if name == own {
+			file.ImportName(path, name)
+		} else {
+			file.ImportAlias(path, name)
+		}
+	}
+	name(s.importPath, s.gen.pkg)
+	for _, imp := range s.unit.Imports {
+		name(imp.Package, imp.GoName)
+	}
+	return file
+}
+
+// types is a name of the package of the types.
+func (s *stubs) types(name string) *jen.Statement { return jen.Qual(s.importPath, name) }
+
+// stub is the client and the server of one version of a program.
+type stub struct {
+	*stubs
+	prog   *ir.Decl
+	vers   *ir.Version
+	prefix string // of names: empty for the lowest version of the first program
+
+	programName, clientName, serverName string
+	methods                             map[*ir.Proc]string
+}
+
+// name chooses the names at package level and those of the methods. A later version of the
+// program, or a later program, changes none of them (ADR 0045).
+func (x *stub) name() {
+	x.programName, x.clientName, x.serverName = x.fresh(x.prefix+"Program"), x.fresh(x.prefix+"Client"), x.fresh(x.prefix+"Server")
+	x.methods = map[*ir.Proc]string{}
+	used := map[string]bool{}
+	for _, p := range x.vers.Procs {
+		name := x.names.method[p]
+		for used[name] || used[name+"Into"] {
+			name += "_"
+		}
+		used[name], used[name+"Into"] = true, true
+		x.methods[p] = name
+	}
+}
+
+// title is the version in words.
+func (x *stub) title() string { return "program " + x.prog.Name + " version " + x.vers.Name }
+
+// program writes the function that describes the version.
+func (x *stub) program() *jen.File {
+	file := x.piece()
+	var names []jen.Code
+	for _, p := range x.vers.Procs {
+		names = append(names, x.types(x.names.proc[p]).Op(":").Lit(p.Name))
+	}
+	fields := []jen.Code{
+		jen.Id("Number").Op(":").Add(x.types(x.names.decl[x.prog])),
+		jen.Id("Version").Op(":").Add(x.types(x.names.vers[x.vers])),
+	}
+	if slices.ContainsFunc(x.bind.DDP, x.bound) {
+		fields = append(fields, jen.Id("Bindings").Op(":").Add(x.types("DDPBindings")).Call())
+	}
+	fields = append(fields,
+		jen.Id("Name").Op(":").Lit(x.vers.Name),
+		jen.Id("Procedures").Op(":").Map(jen.Uint32()).String().Values(multi(names)...))
+	file.Commentf("// %s describes %s.", x.programName, x.title())
+	file.Func().Id(x.programName).Params().Qual(oncrpcPath, "Program").Block(
+		jen.Return(jen.Qual(oncrpcPath, "Program").Values(multi(fields)...)))
+	return file
+}
+
+// bound reports whether a binding is of a procedure of the version.
+func (x *stub) bound(b ir.DDPBinding) bool {
+	return b.Prog == x.prog.Program.Number && b.Vers == x.vers.Number
+}
+
+// procDoc is the comment of a method: what it does, and the comment of the procedure in the source.
+func procDoc(what string, p *ir.Proc) *jen.Statement {
+	lines := []string{what}
+	for _, more := range [][]string{p.Doc, nonEmpty(p.Tail)} {
+		if len(more) > 0 {
+			lines = append(append(lines, ""), more...)
+		}
+	}
+	return jen.Comment(commented(lines))
+}
+
+// noStubs finds the procedures for which Go has no stub: a typedef of a pointer to a type that
+// contains itself is a Go pointer, so it has no methods.
+func (g *gen) noStubs() (out []diag.Diagnostic) {
+	for _, d := range g.unit.Decls {
+		if d.Kind != ir.Program {
+			continue
+		}
+		for _, v := range d.Program.Versions {
+			for _, p := range v.Procs {
+				for _, t := range []*ir.Type{p.Call, p.Reply} {
+					if t != nil && t.Kind == ir.Ref && g.pointer(t) {
+						out = append(out, diag.New(diag.GoName, p.Pos, "procedure %s takes or returns %s, which is a pointer in Go and has no methods", p.Name, t.Ref.Name).
+							Helpf("declare a struct with one field of this type, and use that: the bytes on the wire are the same"))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// pointer reports whether a type is a Go pointer.
+func (g *gen) pointer(t *ir.Type) bool {
+	for _, known := range g.plan.Types {
+		if known.Decl == t.Ref {
+			return known.PointerName && known.Alias
+		}
+	}
+	return false
+}
+
+// hasProgram reports whether the unit has a program.
+func (g *gen) hasProgram() bool {
+	return slices.ContainsFunc(g.unit.Decls, func(d *ir.Decl) bool { return d.Kind == ir.Program })
+}

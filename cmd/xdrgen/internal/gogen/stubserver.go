@@ -1,0 +1,103 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
+)
+
+// server writes the interface that serves the procedures of the version, and the function that
+// makes a service of it.
+func (x *stub) server() *jen.File {
+	file := x.piece()
+	var methods, handles []jen.Code
+	for _, p := range x.vers.Procs {
+		if p.Number == 0 && p.Call == nil && p.Reply == nil {
+			continue // package rpc answers it
+		}
+		methods = append(methods, procDoc(x.methods[p]+" serves procedure "+p.Name+".", p), x.method(p))
+		handles = append(handles, x.handle(p))
+	}
+	file.Commentf("// %s serves %s.\n"+
+		"// A method sets res or returns an error. [rpc.Unimplemented] refuses the call with PROC_UNAVAIL.\n"+
+		"// [rpc.Handle] describes errors and concurrency, and how long r, args and res are valid.", x.serverName, x.title())
+	file.Type().Id(x.serverName).Interface(methods...)
+	service := x.fresh("New" + x.prefix + "Service")
+	file.Commentf("// %s returns a service whose procedures are the methods of s.", service)
+	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.programName).Call())}, handles...)
+	if again := x.idempotent(); len(again) > 0 {
+		body = append(body, jen.Id("service").Dot("Idempotent").Call(again...))
+	}
+	file.Func().Id(service).Params(jen.Id("s").Id(x.serverName)).Op("*").Qual(rpcPath, "Service").Block(
+		append(body, jen.Return(jen.Id("service")))...)
+	return file
+}
+
+// method is the method of the interface for a procedure.
+func (x *stub) method(p *ir.Proc) *jen.Statement {
+	params := []jen.Code{jen.Id("r").Op("*").Qual(rpcPath, "Request")}
+	if args := x.value(p.Call); !args.void {
+		params = append(params, jen.Id("args").Add(args.served()))
+	}
+	if res := x.value(p.Reply); !res.void {
+		params = append(params, jen.Id("res").Op("*").Add(res.typ()))
+	}
+	return jen.Id(x.methods[p]).Params(params...).Error()
+}
+
+// served is the type of the argument at the server. A number is passed by value, all else by
+// pointer to memory of the call.
+func (v stubValue) served() *jen.Statement {
+	if v.boxed {
+		return v.typ()
+	}
+	return jen.Op("*").Add(v.typ())
+}
+
+// handle registers a procedure.
+func (x *stub) handle(p *ir.Proc) *jen.Statement {
+	args, res := x.value(p.Call), x.value(p.Reply)
+	serve := jen.Id("s").Dot(x.methods[p])
+	if args.void || args.boxed || res.void || res.boxed {
+		pass := []jen.Code{jen.Id("r")}
+		if args.boxed {
+			pass = append(pass, args.typ().Call(jen.Op("*").Id("args")))
+		} else if !args.void {
+			pass = append(pass, jen.Id("args"))
+		}
+		if res.boxed {
+			pass = append(pass, jen.Parens(jen.Op("*").Add(res.typ())).Call(jen.Id("res")))
+		} else if !res.void {
+			pass = append(pass, jen.Id("res"))
+		}
+		serve = jen.Func().Params(
+			jen.Id("r").Op("*").Qual(rpcPath, "Request"), jen.Id(unused("args", args)).Op("*").Add(args.box()), jen.Id(unused("res", res)).Op("*").Add(res.box()),
+		).Error().Block(jen.Return(serve.Call(pass...)))
+	}
+	return jen.Qual(rpcPath, "Handle").Call(jen.Id("service"), x.types(x.names.proc[p]), serve)
+}
+
+// unused is the name of a parameter, or a blank for void.
+func unused(name string, v stubValue) string {
+	if v.void {
+		return "_"
+	}
+	return name
+}
+
+// idempotent returns the procedures that may be executed twice: if the sidecar has a line "once"
+// for the version, all that it does not name.
+func (x *stub) idempotent() (out []jen.Code) {
+	known := false
+	for _, p := range x.vers.Procs {
+		if p.Once {
+			known = true
+		} else if p.Number != 0 {
+			out = append(out, x.types(x.names.proc[p]))
+		}
+	}
+	if !known {
+		return nil
+	}
+	return out
+}
