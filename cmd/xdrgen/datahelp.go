@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, without writing anything.
 
-Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] FILE.x...
+Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] [-rpc] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x

@@ -97,7 +97,7 @@ in real files and has only one reading.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] [-rpc] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
@@ -125,6 +125,8 @@ there are errors, it writes nothing.
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
+  -rpc               also write the folder NAMErpc, a package with a client and a server for each version
+                     of the programs (RFC 5531 §12), like the line "rpc" in the sidecar
 `
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
@@ -204,6 +206,12 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
                                      item that direct data placement may move separately
   with     NAME...                   optional methods of the Go types (see xdrgen help gen); none removes
                                      those before it, such as those of the default
+  rpc                                clients and servers of the programs, too: same as gen -rpc
+  once     PROGRAM.VERSION.PROC      executing the procedure twice for one call does harm. If a version
+                                     has such lines, its other procedures are taken to be idempotent
+  reply    PROGRAM.VERSION.PROC field.path
+                                     the argument that bounds, in bytes, the data and lists of the
+                                     results that have no bound in the XDR, such as count of a READ
 `
 
 const helpFormats = `Output formats.

@@ -41,7 +41,10 @@ number  s.flags flag
 payload A_MSG
 ddp     PROG.V1.READ result ok.data
 ddp     PROG.V1.WRITE args data
-with    none string`)
+with    none string
+rpc
+once    P.V.WRITE
+reply   P.V.READ a.count`)
 	if found != nil {
 		t.Fatal(found)
 	}
@@ -65,12 +68,19 @@ with    none string`)
 	for _, n := range b.Numbers {
 		got = append(got, fmt.Sprint("number ", n.Struct, ".", n.Field, " ", n.Space, " ", n.Data, " ", n.Default))
 	}
+	for _, o := range b.Once {
+		got = append(got, fmt.Sprint("once ", o.Program, o.Version, o.Proc, " at ", o.Pos.Text()))
+	}
+	for _, r := range b.Replies {
+		got = append(got, fmt.Sprint("reply ", r.Program, r.Version, r.Proc, r.Path))
+	}
+	got = append(got, fmt.Sprint("rpc ", b.RPC))
 	got = append(got, "payload "+f.Payloads[0].Text)
 	got = append(got, b.Package, strings.Join(b.Imports, ","), strings.Join(b.With, ","), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
-		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "payload A_MSG",
+		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "reply PVREAD[a count]", "rpc true", "payload A_MSG",
 		"example.org/gen/u", "unit/file.x", "none,string", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -116,6 +126,15 @@ func TestBad(t *testing.T) {
 		"with none\nwith string":                 "2:1 bind-duplicate: second with; ",
 		"with string strnig":                     "1:13 bind-syntax: \"strnig\" is not an optional method; did you mean string?",
 		"with string,json":                       "1:6 bind-syntax: \"string,json\" is not an optional method; use one of none, string, clone, equal, stream",
+		"rpc on":                                 "1:1 bind-syntax: found 2 words, expected rpc; ",
+		"rpc\nrpc":                               "2:1 bind-duplicate: second rpc; ",
+		"once":                                   "1:1 bind-syntax: found 1 words, expected once PROGRAM.VERSION.PROC; ",
+		"once V.F":                               "1:6 bind-syntax: found \"V.F\", expected PROGRAM.VERSION.PROC; ",
+		"once P.V.F\nonce P.V.F":                 "2:6 bind-duplicate: second once of P.V.F; ",
+		"reply P.V.F":                            "1:1 bind-syntax: found 2 words, expected reply PROGRAM.VERSION.PROC field.path; ",
+		"reply P.V. n":                           "1:7 bind-syntax: found \"P.V.\", expected PROGRAM.VERSION.PROC; ",
+		"reply P.V.F .n":                         "1:13 bind-syntax: found \".n\", expected names separated by dots; ",
+		"reply P.V.F n\nreply P.V.F m":           "2:1 bind-duplicate: second reply of P.V.F; ",
 		"ddp P.V.F args a\nddp P.V.F args  a":    "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {

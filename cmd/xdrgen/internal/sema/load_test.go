@@ -217,6 +217,12 @@ program P { version V { raw f(a) = 1; void g(int, a) = 2; } = 1; } = 300000;
 		{"ddp P.V.f args data.more", "bind-path", "data has no fields: opaque"},
 		{"ddp P.V.f args n", "bind-path", "field n of a is int"},
 		{"code property NONE void", "bind-unknown-name", "found no constant NONE"},
+		{"once P.V.h", "bind-unknown-name", "version V has no procedure h"},
+		{"reply P.V.g n", "bind-path", "the results of g have a fixed size"},
+		{"reply P.V.f m", "bind-path", "struct a has no argument m"},
+		{"reply P.V.f n", "bind-path", "n is int, expected unsigned int"},
+		{"reply P.V.f data", "bind-path", "data is opaque, expected unsigned int"},
+		{"reply P.V.f n.m", "bind-path", "n has no fields: int"},
 		{"open a", "bind-unknown-name", "no enum a"},
 		{"prefix zz", "bind-unknown-name", "begins with zz"},
 	} {
