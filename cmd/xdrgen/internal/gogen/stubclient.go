@@ -79,6 +79,9 @@ func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code) *jen.Statem
 	return jen.Id("c").Dot("rpc").Dot(method).Call(more...)
 }
 
+// padding is the most that data of a given size gets (RFC 4506 §3).
+const padding = 3
+
 // atMost is the largest size of the results, as far as the arguments tell it.
 func (x *stub) atMost(p *ir.Proc, args stubValue) *jen.Statement {
 	number := jen.Id("args")
@@ -87,5 +90,5 @@ func (x *stub) atMost(p *ir.Proc, args stubValue) *jen.Statement {
 			number = number.Dot(x.names.field[f])
 		}
 	}
-	return jen.Uint64().Call(number).Op("+").Lit(int(plan.WithoutUnbounded(p.Reply)))
+	return jen.Uint64().Call(number).Op("+").Lit(int(plan.WithoutUnbounded(p.Reply) + padding))
 }
