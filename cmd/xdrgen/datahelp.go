@@ -25,6 +25,7 @@ exit code is 3 if there are differences.
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
   -tests             also compare NAME_xdr_test.go
+  -rpc               also compare the clients and servers in the folder NAMErpc
 `
 
 const helpDump = `Show the bytes of a value or of a whole message, item by item.

@@ -92,9 +92,13 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
+		path, stubs := importPath(g.Out, r.Bind.Package), g.RPC || r.Bind.RPC
+		if stubs && path == "" {
+			return nil, usage(env, errors.New("the stubs import the package of the types, whose import path is not known: write into a folder of a module, or add the line \"package PATH\" to the sidecar"))
+		}
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
-			Package: g.Package, ImportPath: importPath(g.Out, r.Bind.Package), HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
-			With: withMethods(r.Bind, g.With), Stubs: g.RPC || r.Bind.RPC,
+			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
+			With: withMethods(r.Bind, g.With), Stubs: stubs,
 		})
 		if err != nil {
 			return nil, failed(env, err)

@@ -5,22 +5,18 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// storeV1 identifies the program and version, with the items that can travel by RDMA.
-var storeV1 = oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
-
-// client makes calls to the store.
-type client struct{ rpc *rpc.Client }
+// client reads and writes files of the store.
+type client struct{ store *storerpc.Client }
 
 // write stores data in a file at an offset, and returns the number of bytes stored. The data is not
 // copied: the server fetches it by RDMA Read.
 func (c *client) write(ctx context.Context, name string, offset uint64, data []byte) (int, error) {
-	var res store.WriteRes
-	args := store.WriteArgs{Name: store.Name(name), Offset: offset, Data: data}
-	if err := c.rpc.Call(ctx, store.ProcWrite, &args, &res, nil); err != nil {
+	res, err := c.store.Write(ctx, &store.WriteArgs{Name: store.Name(name), Offset: offset, Data: data})
+	if err != nil {
 		return 0, err
 	}
 	if res.Status != store.OK {
@@ -34,7 +30,7 @@ func (c *client) write(ctx context.Context, name string, offset uint64, data []b
 func (c *client) read(ctx context.Context, name string, offset uint64, buf []byte) ([]byte, error) {
 	var res store.ReadRes
 	args := store.ReadArgs{Name: store.Name(name), Offset: offset, Count: uint32(len(buf))}
-	if err := c.rpc.Call(ctx, store.ProcRead, &args, &res, &rpc.Options{Results: [][]byte{buf}}); err != nil {
+	if err := c.store.ReadInto(ctx, &args, &res, &rpc.Options{Results: [][]byte{buf}}); err != nil {
 		return nil, err
 	}
 	if res.Status != store.OK {

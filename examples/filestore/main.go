@@ -16,11 +16,11 @@ import (
 	"io"
 	"os"
 
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
 func main() {
@@ -67,7 +67,7 @@ func run(out io.Writer, provider string) (err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 
-	files := &client{rpc.NewClient(conn, storeV1, nil)}
+	files := &client{storerpc.NewClient(conn, nil)}
 	text := bytes.Repeat([]byte("line upon line\n"), 50_000)
 	n, err := files.write(ctx, "poem", 0, text)
 	if err != nil {

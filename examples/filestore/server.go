@@ -4,11 +4,12 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// fileStore serves files from memory.
+// fileStore serves files from memory. It is a storerpc.Server.
 type fileStore struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -16,15 +17,11 @@ type fileStore struct {
 
 // newStore returns a handler that serves an empty store.
 func newStore() rdmaio.Handler {
-	s := &fileStore{files: map[string][]byte{}}
-	svc := rpc.NewService(storeV1)
-	rpc.Handle(svc, store.ProcWrite, s.write)
-	rpc.Handle(svc, store.ProcRead, s.read)
-	return rpc.NewHandler(nil, svc)
+	return rpc.NewHandler(nil, storerpc.NewService(&fileStore{files: map[string][]byte{}}))
 }
 
-// write stores data. It copies the data, which is a part of the message and not valid afterwards.
-func (s *fileStore) write(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
+// Write stores data. It copies the data, which is a part of the message and not valid afterwards.
+func (s *fileStore) Write(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.files[args.Name.String()]
@@ -42,8 +39,8 @@ func (s *fileStore) write(_ *rpc.Request, args *store.WriteArgs, res *store.Writ
 	return nil
 }
 
-// read answers with a part of the file, which the transport sends without a copy.
-func (s *fileStore) read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
+// Read answers with a part of the file, which the transport sends without a copy.
+func (s *fileStore) Read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file, ok := s.files[args.Name.String()]

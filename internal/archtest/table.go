@@ -80,6 +80,7 @@ func Table() []Row {
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
 		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/codec"}, Alone: true},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/codec", "gen/*"}},
+		{Package: "gen/*/*", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/rpc", "gen/*"}}, // stubs
 
 		// Verbs and their providers do not depend on RPC.
 		{Package: "rdmaio/verbs"},

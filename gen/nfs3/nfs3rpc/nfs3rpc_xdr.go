@@ -2,8 +2,8 @@
 // sha256 5460bea5f828c106ccdee18ec3fc1d2fc797bf31db2954c1c0fd0f0e4e4a3b37 nfs3.x
 
 // Package nfs3rpc has clients and servers for the programs of nfs3.x.
-// Package [github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc] describes calls, their errors, and
-// who owns the memory.
+// Package [github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc] describes calls, their errors and
+// the ownership of memory.
 package nfs3rpc
 
 import (
@@ -145,7 +145,7 @@ func (c *Client) Read(ctx context.Context, args *nfs3.ReadArgs) (*nfs3.ReadRes, 
 
 // ReadInto is Read with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadInto(ctx context.Context, args *nfs3.ReadArgs, res *nfs3.ReadRes, opt *rpc.Options) error {
-	return c.rpc.Call(ctx, nfs3.ProcRead, args, res, opt)
+	return c.rpc.CallAtMost(ctx, nfs3.ProcRead, args, res, opt, uint64(args.Count)+107)
 }
 
 // Write calls procedure NFSPROC3_WRITE.
@@ -285,7 +285,7 @@ func (c *Client) ReadDir(ctx context.Context, args *nfs3.ReadDirArgs) (*nfs3.Rea
 
 // ReadDirInto is ReadDir with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadDirInto(ctx context.Context, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes, opt *rpc.Options) error {
-	return c.rpc.Call(ctx, nfs3.ProcReadDir, args, res, opt)
+	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDir, args, res, opt, uint64(args.Count)+111)
 }
 
 // ReadDirPlus calls procedure NFSPROC3_READDIRPLUS.
@@ -299,7 +299,7 @@ func (c *Client) ReadDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs) (*
 
 // ReadDirPlusInto is ReadDirPlus with the caller's memory for the result. opt may be nil.
 func (c *Client) ReadDirPlusInto(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes, opt *rpc.Options) error {
-	return c.rpc.Call(ctx, nfs3.ProcReadDirPlus, args, res, opt)
+	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDirPlus, args, res, opt, uint64(args.MaxCount)+111)
 }
 
 // FSStat calls procedure NFSPROC3_FSSTAT.
@@ -430,5 +430,6 @@ func NewService(s Server) *rpc.Service {
 	rpc.Handle(service, nfs3.ProcFSInfo, s.FSInfo)
 	rpc.Handle(service, nfs3.ProcPathConf, s.PathConf)
 	rpc.Handle(service, nfs3.ProcCommit, s.Commit)
+	service.Idempotent(nfs3.ProcGetAttr, nfs3.ProcLookup, nfs3.ProcAccess, nfs3.ProcReadLink, nfs3.ProcRead, nfs3.ProcReadDir, nfs3.ProcReadDirPlus, nfs3.ProcFSStat, nfs3.ProcFSInfo, nfs3.ProcPathConf, nfs3.ProcCommit)
 	return service
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -21,18 +22,22 @@ type ClientConfig struct {
 	CheckVerf func(cred, verf *oncrpc.OpaqueAuth) error
 
 	// MaxReply is the size limit of a reply without Options.ReplyBuf, in bytes, RPC header
-	// included. If zero, the default is 512 KiB. If negative, such a reply must fit inline.
+	// included. If zero, the default is 512 KiB, or 16 MiB for results whose size is bounded by
+	// their type or by CallAtMost. If negative, such a reply must fit inline.
 	//
-	// A call whose results may not fit inline offers the server a reply chunk in memory of the
-	// connection. Its size is the largest that the results can have (their XDRMaxSize), but at most
-	// MaxReply. A connection thus uses up to Config.Credits times MaxReply, and as much again for
-	// cancelled calls that the server has not answered. Calls whose results always fit inline, and
-	// calls with Options.Results, offer none.
+	// Over RDMA, a call whose results may not fit inline offers the server a reply chunk in memory
+	// of the connection. Its size is the bound of the results, but at most MaxReply. A connection
+	// thus uses up to Config.Credits times that, and as much again for cancelled calls that the
+	// server has not answered. Calls whose results always fit inline, and calls with
+	// Options.Results, offer none.
 	MaxReply int
 }
 
-// defaultMaxReply is the default of ClientConfig.MaxReply.
-const defaultMaxReply = 512 << 10
+// The defaults of ClientConfig.MaxReply.
+const (
+	defaultMaxReply   = 512 << 10
+	defaultMaxBounded = 16 << 20
+)
 
 // Options are the options of one call.
 type Options struct {
@@ -58,11 +63,12 @@ const ReplyHead = 24
 
 // Client calls the procedures of one version of a program. Its methods may be called concurrently.
 type Client struct {
-	carrier oncrpc.Carrier
-	program oncrpc.Program
-	cfg     ClientConfig
-	sites   map[uint32]eligible
-	calls   sync.Pool // of *pooledCall
+	carrier    oncrpc.Carrier
+	program    oncrpc.Program
+	cfg        ClientConfig
+	maxBounded int // cfg.MaxReply of results with a bound
+	sites      map[uint32]eligible
+	calls      sync.Pool // of *pooledCall
 }
 
 // eligible has the places of a procedure's arguments and results that are eligible for RDMA.
@@ -78,8 +84,9 @@ func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
 	if c.cfg.CheckVerf == nil {
 		c.cfg.CheckVerf = oncrpc.CheckVerf
 	}
+	c.maxBounded = c.cfg.MaxReply
 	if c.cfg.MaxReply == 0 {
-		c.cfg.MaxReply = defaultMaxReply
+		c.cfg.MaxReply, c.maxBounded = defaultMaxReply, defaultMaxBounded
 	}
 	for _, b := range p.Bindings {
 		c.sites[b.Procedure] = eligible{p.Sites(b.Procedure, false), p.Sites(b.Procedure, true)}
@@ -122,9 +129,21 @@ func (p *pooledCall) release(c *Client) {
 // opt. Call blocks until the reply has come or ctx is done. The rules of oncrpc.Carrier hold for
 // all memory passed here. The error is an *Error.
 func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options) error {
+	return c.call(ctx, proc, args, results, opt, c.maxReply(results))
+}
+
+// CallAtMost is Call for results of at most size bytes. Generated clients use it where the
+// arguments tell the size, as the count of a READ does. Larger results are refused by a server
+// over RDMA if they do not fit inline.
+func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, size uint64) error {
+	return c.call(ctx, proc, args, results, opt, c.bounded(size))
+}
+
+// call is Call with the size of the largest reply.
+func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
 	p := c.calls.Get().(*pooledCall)
 	defer p.release(c)
-	ran, err := c.do(ctx, p, proc, args, results, opt)
+	ran, err := c.do(ctx, p, proc, args, results, opt, most)
 	if err == nil {
 		return nil
 	}
@@ -134,9 +153,9 @@ func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value,
 }
 
 // do makes the call. If it fails, ran reports whether the procedure may have run.
-func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, results xdr.Value, opt *Options) (ran bool, err error) {
+func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, results xdr.Value, opt *Options, most int) (ran bool, err error) {
 	sites, cred, dec := c.sites[proc], &c.cfg.Cred, p.copying
-	p.call.ReplyBuf, p.call.MaxReply = p.reply, c.maxReply(results)
+	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
 	if opt != nil {
 		if len(opt.Results) > 0 && len(sites.results) == 0 {
 			return false, fmt.Errorf("%w: Results has memory for %d results, but Program.Bindings makes no result of this procedure eligible: use ReplyBuf, or set Bindings", ErrOptions, len(opt.Results))
@@ -192,16 +211,18 @@ const largestHead = ReplyHead + 400
 
 // maxReply returns the oncrpc.Call.MaxReply for a call with these results.
 func (c *Client) maxReply(results xdr.Value) int {
-	most := c.cfg.MaxReply
 	if results == nil {
-		return min(most, largestHead)
+		return c.bounded(0)
 	}
 	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
-		if n := r.XDRMaxSize(); n < most-largestHead {
-			most = largestHead + n
-		}
+		return c.bounded(uint64(r.XDRMaxSize()))
 	}
-	return most
+	return c.cfg.MaxReply
+}
+
+// bounded returns the oncrpc.Call.MaxReply for results of at most size bytes.
+func (c *Client) bounded(size uint64) int {
+	return int(min(int64(c.maxBounded), int64(min(size, math.MaxInt32))+largestHead))
 }
 
 // encode encodes the message of a call into p.call.

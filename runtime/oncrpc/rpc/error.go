@@ -19,6 +19,10 @@ var (
 	ErrPadded = errors.New("rpc: the message was sent as RDMA_MSGP, whose padding generated decoders do not support: turn padding off at the peer")
 )
 
+// Unimplemented, returned by a procedure, refuses the call with PROC_UNAVAIL, as if the service did
+// not have the procedure (RFC 5531 §9).
+var Unimplemented error = &oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}
+
 // Error is the error of a failed call.
 type Error struct {
 	Program, Version, Procedure uint32

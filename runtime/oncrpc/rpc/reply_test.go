@@ -204,7 +204,8 @@ func TestReplyChunkOffered(t *testing.T) {
 	}{
 		"fixed":                 {store.ProcWrite, new(store.WriteRes), 0, nil, 0, inline},
 		"bounded":               {store.ProcRead, new(store.ReadRes), 1 << 30, nil, 1, rpc.ReplyHead + 400 + store.ReadResMaxSize},
-		"bounded, lower limit":  {store.ProcRead, new(store.ReadRes), 0, nil, 1, 512 << 10},
+		"bounded, by default":   {store.ProcRead, new(store.ReadRes), 0, nil, 1, rpc.ReplyHead + 400 + store.ReadResMaxSize},
+		"bounded, lower limit":  {store.ProcRead, new(store.ReadRes), 512 << 10, nil, 1, 512 << 10},
 		"bounded, none":         {store.ProcRead, new(store.ReadRes), -1, nil, 0, inline},
 		"no largest size":       {store.ProcWrite, new(unlimited), 0, nil, 1, 512 << 10},
 		"with Results":          {store.ProcRead, new(store.ReadRes), 0, &rpc.Options{Results: [][]byte{make([]byte, 9000)}}, 1, inline - 24},

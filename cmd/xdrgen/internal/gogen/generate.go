@@ -21,7 +21,7 @@ type Options struct {
 	ImportPath string     // its import path, where known: no import of itself
 	HasDoc     bool       // the folder has a doc.go: write no package comment
 	Tests      bool       // write tests as well
-	Stubs      bool       // write clients and servers of the programs too, in a folder; needs ImportPath
+	Stubs      bool       // write clients and servers, too, in folder <package>rpc
 	With       ir.Methods // optional methods
 }
 

@@ -124,16 +124,22 @@ func (m module) add(t *testing.T, dir string, files []File) {
 // though their folder is another one each time.
 func (m module) run(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command("go", "test", "-vet=all", "./...")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
+	cmd := m.command("go", "test", "-vet=all", "./...")
 	if arch := os.Getenv("CODEC_GOARCH"); arch != "" {
-		cmd = exec.Command("go", "test", "-short", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "GOARCH="+arch, "CGO_ENABLED=0")
+		cmd = m.command("go", "test", "-short", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
+		cmd.Env = append(cmd.Env, "GOARCH="+arch, "CGO_ENABLED=0")
 	}
-	cmd.Dir = m.dir
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+}
+
+// command is a command to run in the module.
+func (m module) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
+	return cmd
 }

@@ -29,8 +29,8 @@ func (g *gen) stubFile() *assembly {
 	s := &stubs{gen: g, pkg: g.pkg + "rpc", used: map[string]bool{}}
 	made := &assembly{name: s.pkg + "/" + s.pkg + "_xdr.go", head: g.newHead(s.pkg)}
 	made.head.PackageComment("Package " + s.pkg + " has clients and servers for the programs of " + g.sourceNames() + ".")
-	made.head.PackageComment("Package [" + rpcPath + "] describes calls, their errors, and")
-	made.head.PackageComment("who owns the memory.")
+	made.head.PackageComment("Package [" + rpcPath + "] describes calls, their errors and")
+	made.head.PackageComment("the ownership of memory.")
 	first := true
 	for _, d := range g.unit.Decls {
 		if d.Kind != ir.Program {

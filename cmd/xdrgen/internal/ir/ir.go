@@ -230,7 +230,7 @@ type Proc struct {
 	Call, Reply *Type
 
 	Once  bool     // executing it a second time does harm (sidecar "once")
-	Limit []*Field // the path in Call to the bound of the reply (sidecar "reply"); nil if there is none
+	Limit []*Field // path in Call to the bound of the reply (sidecar "reply"), or nil
 }
 
 // Underlying returns the type that a chain of typedefs ends in. It is never a Ref to a typedef.

@@ -7,8 +7,7 @@ import (
 )
 
 // procValues sets the arguments and the result of each procedure as one value each. It declares
-// what has no declaration in the text: a struct of several arguments, and a typedef of a type that
-// a stub cannot name.
+// a struct for several arguments, and a typedef for a type that a stub cannot name.
 func procValues(u *unit) {
 	for _, d := range u.decls[:len(u.decls):len(u.decls)] {
 		if d.Kind != ir.Program {

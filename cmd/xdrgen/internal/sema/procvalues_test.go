@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/ir"
 )
 
-// TestProcValues checks what stands for the arguments and results of procedures in stubs, and that
-// nothing is declared if no stubs are wanted.
+// TestProcValues checks the types of arguments and results in stubs, and that none are declared if
+// no stubs are wanted.
 func TestProcValues(t *testing.T) {
 	const text = `
 struct pair { unsigned int count; opaque data<>; };

@@ -18,7 +18,7 @@ type Options struct {
 	ImportRoot string            // Go import path above units whose sidecar has no package
 	BindFile   string            // sidecar; empty for the default place
 	Every      bool              // reports each use of a C name and each // comment, not only the first
-	Stubs      bool              // declares the types that stubs need, as the line "rpc" of the sidecar does
+	Stubs      bool              // declares types that stubs need, as the line "rpc" does
 	Generate   bool              // requires the Go import paths of imported units
 	Plain      bool              // gives findings no suggestions, and does not try their fixes
 
