@@ -55,6 +55,12 @@ func dimensions() []dimension {
 		{name: "arms", text: repeated("union u switch (int d) {\n", "case {i}: int a{i};\n", "};\n")},
 		{name: "arms that lists hold", text: repeated("struct big { opaque x[40]; };\nunion u switch (int d) {\n", "case {i}: big a{i};\n", "default: void; };\nstruct top { u all<>; };\n")},
 		{name: "procedures", text: repeated("program P { version V {\n", "int PROC_{i}(int) = {i};\n", "} = 1; } = 200000;\n")},
+		{name: "types of all kinds", text: repeated("", "enum e{i} { E{i}_A = 1, E{i}_B = 2 };\nstruct s{i} { e{i} a; opaque b<10>; };\n"+
+			"union u{i} switch (e{i} d) { case E{i}_A: s{i} s; default: void; };\ntypedef u{i} t{i}<>;\n", "")},
+		{name: "length of names", read: 2000, write: 1000, text: func(n int) string {
+			return strings.ReplaceAll("enum NAMEe { NAMEA = 1 };\nstruct NAME { NAMEe NAMEf; };\nunion NAMEu switch (NAMEe NAMEd) { case NAMEA: NAME NAMEx; };\n"+
+				"program NAMEp { version NAMEv { NAMEu NAMEg(NAME) = 1; } = 1; } = 200000;\n", "NAME", strings.Repeat("n", n))
+		}},
 		{name: "comments", text: repeated("", "/* about {i},\n * at length */\nstruct s{i} { int a; /* tail */ }; // end\n", "")},
 		{name: "chain of typedefs", text: chained("typedef int t0;\n", "typedef t{i-1} t{i};\n")},
 		{name: "chain of constants", text: chained("const C0 = 1;\n", "const C{i} = C{i-1};\n")},
