@@ -6,15 +6,22 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// small returns a function that makes a small call. Its arguments and results are new each time, or
-// reused if again is set.
-func small(tb testing.TB, again bool) func() {
+// The ways to make a small call.
+const (
+	stub  = "stub"  // by the generated client
+	fresh = "fresh" // with new arguments and results
+	again = "again" // with those of the call before
+)
+
+// small returns a function that makes a small call.
+func small(tb testing.TB, way string) func() {
 	w := newWorld(tb, "mem")
 	svc := rpc.NewService(storeV1)
 	data := pattern(128)
@@ -23,14 +30,23 @@ func small(tb testing.TB, again bool) func() {
 		return nil
 	})
 	w.serve(rpc.NewHandler(nil, svc), &rdmaio.Config{NonBlocking: true})
-	c := rpc.NewClient(w.dial(nil), storeV1, nil)
+	conn := w.dial(nil)
+	c := rpc.NewClient(conn, storeV1, nil)
 	ctx, name := context.Background(), store.Name("small")
 	call := func(args *store.ReadArgs, res *store.ReadRes, opt *rpc.Options) {
 		if err := c.Call(ctx, store.ProcRead, args, res, opt); err != nil || len(res.OK.Data) != 128 {
 			tb.Fatal(err)
 		}
 	}
-	if !again {
+	switch way {
+	case stub:
+		files := storerpc.NewClient(conn, nil)
+		return func() {
+			if res, err := files.Read(ctx, &store.ReadArgs{Name: name, Count: 128}); err != nil || len(res.OK.Data) != 128 {
+				tb.Fatal(err)
+			}
+		}
+	case fresh:
 		return func() {
 			var res store.ReadRes
 			call(&store.ReadArgs{Name: name, Count: 128}, &res, nil)
@@ -46,12 +62,9 @@ func TestAllocations(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector makes pools forget")
 	}
-	for _, tt := range []struct {
-		again bool
-		most  float64
-	}{{false, 4}, {true, 1}} {
-		if got := testing.AllocsPerRun(200, small(t, tt.again)); got > tt.most {
-			t.Errorf("again %v: %v allocations a call, at most %v", tt.again, got, tt.most)
+	for way, most := range map[string]float64{stub: 4, fresh: 4, again: 1} {
+		if got := testing.AllocsPerRun(200, small(t, way)); got > most {
+			t.Errorf("%s: %v allocations a call, at most %v", way, got, most)
 		}
 	}
 }
@@ -95,9 +108,9 @@ func BenchmarkCall(b *testing.B) {
 			call()
 		}
 	})
-	for name, again := range map[string]bool{"fresh": false, "again": true} {
-		b.Run(name, func(b *testing.B) {
-			call := small(b, again)
+	for _, way := range []string{stub, fresh, again} {
+		b.Run(way, func(b *testing.B) {
+			call := small(b, way)
 			b.ReportAllocs()
 			for b.Loop() {
 				call()

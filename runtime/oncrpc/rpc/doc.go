@@ -1,6 +1,23 @@
 // Package rpc calls and serves the procedures of RPC programs. It connects the types that xdrgen
 // generates with the messages that a carrier moves: package rdmaio over RDMA, for example.
 //
+// # Generated clients and servers
+//
+// For a .x file with a program, xdrgen gen -rpc writes a package beside that of the types: for
+// package store, storerpc. The line rpc in the .bind file does the same. It has a client with a
+// method for each procedure, and an interface for the server:
+//
+//	files := storerpc.NewClient(conn, nil)
+//	res, err := files.Read(ctx, &store.ReadArgs{Name: name, Count: 4096})
+//
+//	handler := rpc.NewHandler(nil, storerpc.NewService(fileServer{}))
+//	server, err := rdmaio.Listen(ctx, dev, addr, handler, nil)
+//
+// A server without one of the methods does not compile; [Unimplemented] refuses a procedure. They
+// call this package, so the rest of this page applies to them as well.
+//
+// # Calls by number
+//
 // An [oncrpc.Program] describes one version of a program, with constants of the generated package.
 // Their names are those of the .x file in Go's spelling, a version's name behind its program's:
 // program KV with version KV1 gives Kv and KvKv1, and procedure KV_GET gives ProcGet. The .bind
@@ -39,15 +56,19 @@
 // refuses larger arguments. Other carriers send the data with the message, and the decoded value
 // has memory of its own: read the results from the value.
 //
-// Other results may have up to ClientConfig.MaxReply bytes, 512 KiB by default. The caller need not
-// know their size: the connection offers its own memory for results that may not fit inline, and
+// Other results may have up to ClientConfig.MaxReply bytes: by default 16 MiB if their type or
+// Client.CallAtMost bounds them, and 512 KiB otherwise. A line such as
+//
+//	reply STORE_PROGRAM.STORE_V1.STORE_READ count
+//
+// in the .bind file makes generated clients take the bound from the arguments. The connection offers its own memory for results that may not fit inline, and
 // the decoded value is a copy. Options.ReplyBuf avoids that copy, and its size replaces the limit.
 //
 // # Calls that are sent again
 //
 // A client whose connection is lost sends its calls again on the next one, so a server may execute
 // a call twice. Where that does harm, put a reply cache before the handler, and name the procedures
-// that do not need it:
+// that do not need it. The lines once in the .bind file do that for a generated service.
 //
 //	svc.Idempotent(store.ProcRead)
 //	handler := replycache.New(rpc.NewHandler(nil, svc), nil)

@@ -8,13 +8,30 @@ import (
 	"log"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/examples/filestore/store/storerpc"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// A program of a .x file is served and called over TCP. A file is written and read, and its data
+// oneFile is a store with one file. It is a storerpc.Server.
+type oneFile struct{ data []byte }
+
+// Write replaces the file.
+func (f *oneFile) Write(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
+	f.data = bytes.Clone(args.Data) // args is valid until Write returns
+	res.Count = uint32(len(f.data))
+	return nil
+}
+
+// Read returns the file.
+func (f *oneFile) Read(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
+	res.OK = store.ReadOK{Data: f.data, EOF: true}
+	return nil
+}
+
+// A program of a .x file is served and called over TCP by its generated package storerpc. A file is written and read, and its data
 // moves by RDMA from one slice to the other. Errors end the program, to keep the example short.
 func Example() {
 	must := func(err error) {
@@ -26,35 +43,24 @@ func Example() {
 	dev, err := rdmatcp.Open(nil) // a device for both sides, with all defaults
 	must(err)
 	defer dev.Close()
-	program := oncrpc.Program{Number: store.Program, Version: store.Version1, Bindings: store.DDPBindings()}
 
-	var file []byte
-	svc := rpc.NewService(program)
-	rpc.Handle(svc, store.ProcWrite, func(_ *rpc.Request, args *store.WriteArgs, res *store.WriteRes) error {
-		file = bytes.Clone(args.Data) // args is valid until the procedure returns
-		res.Count = uint32(len(file))
-		return nil
-	})
-	rpc.Handle(svc, store.ProcRead, func(_ *rpc.Request, args *store.ReadArgs, res *store.ReadRes) error {
-		res.OK.Data, res.OK.EOF = file, true
-		return nil
-	})
-	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", rpc.NewHandler(nil, svc), nil)
+	handler := rpc.NewHandler(nil, storerpc.NewService(&oneFile{}))
+	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", handler, nil)
 	must(err)
 	defer server.Close()
 
 	conn, err := rdmaio.NewClient(dev, server.Addr(), nil) // connects at the first call
 	must(err)
 	defer conn.Close()
-	files := rpc.NewClient(conn, program, nil)
+	files := storerpc.NewClient(conn, nil)
 
-	var written store.WriteRes
-	must(files.Call(ctx, store.ProcWrite, &store.WriteArgs{Name: store.Name("a"), Data: make([]byte, 100_000)}, &written, nil))
+	written, err := files.Write(ctx, &store.WriteArgs{Name: store.Name("a"), Data: make([]byte, 100_000)})
+	must(err)
 	fmt.Println("written:", written.Count)
 
 	var read store.ReadRes
 	buf := make([]byte, 1<<20)
-	must(files.Call(ctx, store.ProcRead, &store.ReadArgs{Name: store.Name("a"), Count: 1 << 20}, &read, &rpc.Options{Results: [][]byte{buf}}))
+	must(files.ReadInto(ctx, &store.ReadArgs{Name: store.Name("a"), Count: 1 << 20}, &read, &rpc.Options{Results: [][]byte{buf}}))
 	fmt.Println("read:", len(read.OK.Data), "into our own memory:", &read.OK.Data[0] == &buf[0])
 	// Output:
 	// written: 100000
