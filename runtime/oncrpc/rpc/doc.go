@@ -61,8 +61,9 @@
 //
 //	reply STORE_PROGRAM.STORE_V1.STORE_READ count
 //
-// in the .bind file makes generated clients take the bound from the arguments. The connection offers its own memory for results that may not fit inline, and
-// the decoded value is a copy. Options.ReplyBuf avoids that copy, and its size replaces the limit.
+// in the .bind file makes generated clients take the bound from the arguments. The connection
+// offers its own memory for results that may not fit inline, and the decoded value is a copy.
+// Options.ReplyBuf avoids that copy, and its size replaces the limit.
 //
 // # Calls that are sent again
 //
