@@ -24,6 +24,7 @@ exit code is 3 if there are differences.
                        clone   Clone() (*T, error), a deep copy
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
+                       json    MarshalJSON and UnmarshalJSON, in the form of xdrgen json
   -tests             also compare NAME_xdr_test.go
   -rpc               also compare the clients and servers in the folder NAMErpc
 `

@@ -124,6 +124,7 @@ there are errors, it writes nothing.
                        clone   Clone() (*T, error), a deep copy
                        equal   Equal(*T) bool, whether the encodings are equal
                        stream  EncodeTo(io.Writer) error, DecodeFrom(r io.Reader, limit int) error
+                       json    MarshalJSON and UnmarshalJSON, in the form of xdrgen json
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
   -rpc               also write the folder NAMErpc, a package with a client and a server for each version
                      of the programs (RFC 5531 §12), like the line "rpc" in the sidecar

@@ -518,6 +518,11 @@ func AllStatus() []Status {
 	return codec.Values[Status](&enumStatus)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Status) XDREnum() *codec.Enum {
+	return &enumStatus
+}
+
 var enumStatus = codec.Enum{
 	Name:    "mountstat3",
 	Numbers: []int32{0, 1, 2, 5, 13, 20, 22, 63, 10004, 10006},

@@ -2747,6 +2747,11 @@ func AllStatus() []Status {
 	return codec.Values[Status](&enumStatus)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Status) XDREnum() *codec.Enum {
+	return &enumStatus
+}
+
 var enumStatus = codec.Enum{
 	Name: "nfsstat3",
 	Numbers: []int32{0, 1, 2, 5, 6, 13, 17, 18, 19, 20, 21, 22, 27, 28, 30, 31, 63, 66, 69, 70, 71, 10001,
@@ -2877,6 +2882,11 @@ func ParseFileType(name string) (FileType, error) {
 // AllFileType returns the enumerators of FileType in the order of their numbers.
 func AllFileType() []FileType {
 	return codec.Values[FileType](&enumFileType)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v FileType) XDREnum() *codec.Enum {
+	return &enumFileType
 }
 
 var enumFileType = codec.Enum{
@@ -4176,6 +4186,11 @@ func ParseTimeHow(name string) (TimeHow, error) {
 // AllTimeHow returns the enumerators of TimeHow in the order of their numbers.
 func AllTimeHow() []TimeHow {
 	return codec.Values[TimeHow](&enumTimeHow)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v TimeHow) XDREnum() *codec.Enum {
+	return &enumTimeHow
 }
 
 var enumTimeHow = codec.Enum{
@@ -9372,6 +9387,11 @@ func AllStableHow() []StableHow {
 	return codec.Values[StableHow](&enumStableHow)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v StableHow) XDREnum() *codec.Enum {
+	return &enumStableHow
+}
+
 var enumStableHow = codec.Enum{
 	Name:  "stable_how",
 	Names: []string{"UNSTABLE", "DATA_SYNC", "FILE_SYNC"},
@@ -10089,6 +10109,11 @@ func ParseCreateMode(name string) (CreateMode, error) {
 // AllCreateMode returns the enumerators of CreateMode in the order of their numbers.
 func AllCreateMode() []CreateMode {
 	return codec.Values[CreateMode](&enumCreateMode)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v CreateMode) XDREnum() *codec.Enum {
+	return &enumCreateMode
 }
 
 var enumCreateMode = codec.Enum{

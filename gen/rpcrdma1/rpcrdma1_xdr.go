@@ -483,6 +483,11 @@ func AllProc() []Proc {
 	return codec.Values[Proc](&enumProc)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Proc) XDREnum() *codec.Enum {
+	return &enumProc
+}
+
 var enumProc = codec.Enum{
 	Name:  "rdma_proc",
 	Names: []string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR"},
@@ -1598,6 +1603,11 @@ func ParseErrCode(name string) (ErrCode, error) {
 // AllErrCode returns the enumerators of ErrCode in the order of their numbers.
 func AllErrCode() []ErrCode {
 	return codec.Values[ErrCode](&enumErrCode)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v ErrCode) XDREnum() *codec.Enum {
+	return &enumErrCode
 }
 
 var enumErrCode = codec.Enum{

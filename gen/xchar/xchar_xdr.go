@@ -635,6 +635,11 @@ func AllBackwardSupport() []BackwardSupport {
 	return codec.Values[BackwardSupport](&enumBackwardSupport)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v BackwardSupport) XDREnum() *codec.Enum {
+	return &enumBackwardSupport
+}
+
 var enumBackwardSupport = codec.Enum{
 	Name:  "bkrqsup",
 	Names: []string{"BKRQSUP_UNKNOWN", "BKRQSUP_NONE", "BKRQSUP_SZLIM", "BKRQSUP_GENL"},

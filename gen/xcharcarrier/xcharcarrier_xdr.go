@@ -61,6 +61,11 @@ func AllDirection() []Direction {
 	return codec.Values[Direction](&enumDirection)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Direction) XDREnum() *codec.Enum {
+	return &enumDirection
+}
+
 var enumDirection = codec.Enum{
 	Name:  "xcharcarrier_direction",
 	Names: []string{"XCHARCARRIER_SENDER", "XCHARCARRIER_RECEIVER"},

@@ -72,6 +72,7 @@ func Table() []Row {
 		{Package: "runtime/xdr"},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/describe"},
+		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		// Calls and services know no carrier. rpcbind is reached over TCP.
 		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},

@@ -257,6 +257,11 @@ func AllFlavor() []Flavor {
 	return codec.Values[Flavor](&enumFlavor)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Flavor) XDREnum() *codec.Enum {
+	return &enumFlavor
+}
+
 var enumFlavor = codec.Enum{
 	Name: "rpc_auth_flavor", Open: true,
 	Numbers: []int32{0, 1, 2, 3, 6},
@@ -490,6 +495,11 @@ func AllMsgType() []MsgType {
 	return codec.Values[MsgType](&enumMsgType)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v MsgType) XDREnum() *codec.Enum {
+	return &enumMsgType
+}
+
 var enumMsgType = codec.Enum{
 	Name:  "rpc_msg_type",
 	Names: []string{"CALL", "REPLY"},
@@ -611,6 +621,11 @@ func ParseReplyStat(name string) (ReplyStat, error) {
 // AllReplyStat returns the enumerators of ReplyStat in the order of their numbers.
 func AllReplyStat() []ReplyStat {
 	return codec.Values[ReplyStat](&enumReplyStat)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v ReplyStat) XDREnum() *codec.Enum {
+	return &enumReplyStat
 }
 
 var enumReplyStat = codec.Enum{
@@ -736,6 +751,11 @@ func AllAcceptStat() []AcceptStat {
 	return codec.Values[AcceptStat](&enumAcceptStat)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v AcceptStat) XDREnum() *codec.Enum {
+	return &enumAcceptStat
+}
+
 var enumAcceptStat = codec.Enum{
 	Name:  "rpc_accept_stat",
 	Names: []string{"SUCCESS", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"},
@@ -859,6 +879,11 @@ func AllRejectStat() []RejectStat {
 	return codec.Values[RejectStat](&enumRejectStat)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v RejectStat) XDREnum() *codec.Enum {
+	return &enumRejectStat
+}
+
 var enumRejectStat = codec.Enum{
 	Name:  "rpc_reject_stat",
 	Names: []string{"RPC_MISMATCH", "AUTH_ERROR"},
@@ -980,6 +1005,11 @@ func ParseAuthStat(name string) (AuthStat, error) {
 // AllAuthStat returns the enumerators of AuthStat in the order of their numbers.
 func AllAuthStat() []AuthStat {
 	return codec.Values[AuthStat](&enumAuthStat)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v AuthStat) XDREnum() *codec.Enum {
+	return &enumAuthStat
 }
 
 var enumAuthStat = codec.Enum{

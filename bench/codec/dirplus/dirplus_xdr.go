@@ -203,6 +203,11 @@ func AllStatus() []Status {
 	return codec.Values[Status](&enumStatus)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Status) XDREnum() *codec.Enum {
+	return &enumStatus
+}
+
 var enumStatus = codec.Enum{
 	Name:    "dp_status",
 	Numbers: []int32{0, 2, 5, 13, 20, 70},
@@ -325,6 +330,11 @@ func ParseType(name string) (Type, error) {
 // AllType returns the enumerators of Type in the order of their numbers.
 func AllType() []Type {
 	return codec.Values[Type](&enumType)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Type) XDREnum() *codec.Enum {
+	return &enumType
 }
 
 var enumType = codec.Enum{

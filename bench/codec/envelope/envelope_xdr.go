@@ -840,6 +840,11 @@ func AllKeyKind() []KeyKind {
 	return codec.Values[KeyKind](&enumKeyKind)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v KeyKind) XDREnum() *codec.Enum {
+	return &enumKeyKind
+}
+
 var enumKeyKind = codec.Enum{
 	Name:    "ev_key_kind",
 	Numbers: []int32{0, 1, 256},
@@ -1244,6 +1249,11 @@ func ParseAssetKind(name string) (AssetKind, error) {
 // AllAssetKind returns the enumerators of AssetKind in the order of their numbers.
 func AllAssetKind() []AssetKind {
 	return codec.Values[AssetKind](&enumAssetKind)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v AssetKind) XDREnum() *codec.Enum {
+	return &enumAssetKind
 }
 
 var enumAssetKind = codec.Enum{
@@ -3147,6 +3157,11 @@ func AllOperationKind() []OperationKind {
 	return codec.Values[OperationKind](&enumOperationKind)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v OperationKind) XDREnum() *codec.Enum {
+	return &enumOperationKind
+}
+
 var enumOperationKind = codec.Enum{
 	Name:    "ev_operation_kind",
 	Numbers: []int32{0, 1, 2, 3, 5, 8, 10, 11},
@@ -4608,6 +4623,11 @@ func AllMemoKind() []MemoKind {
 	return codec.Values[MemoKind](&enumMemoKind)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v MemoKind) XDREnum() *codec.Enum {
+	return &enumMemoKind
+}
+
 var enumMemoKind = codec.Enum{
 	Name:  "ev_memo_kind",
 	Names: []string{"EV_MEMO_NONE", "EV_MEMO_TEXT", "EV_MEMO_ID", "EV_MEMO_HASH"},
@@ -6029,6 +6049,11 @@ func ParseKind(name string) (Kind, error) {
 // AllKind returns the enumerators of Kind in the order of their numbers.
 func AllKind() []Kind {
 	return codec.Values[Kind](&enumKind)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Kind) XDREnum() *codec.Enum {
+	return &enumKind
 }
 
 var enumKind = codec.Enum{

@@ -2580,6 +2580,11 @@ func AllNFSFtype4() []NFSFtype4 {
 	return codec.Values[NFSFtype4](&enumNFSFtype4)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v NFSFtype4) XDREnum() *codec.Enum {
+	return &enumNFSFtype4
+}
+
 var enumNFSFtype4 = codec.Enum{
 	Name: "nfs_ftype4", First: 1,
 	Names: []string{"NF4REG", "NF4DIR", "NF4BLK", "NF4CHR", "NF4LNK", "NF4SOCK", "NF4FIFO", "NF4ATTRDIR",
@@ -2702,6 +2707,11 @@ func ParseNfsstat4(name string) (Nfsstat4, error) {
 // AllNfsstat4 returns the enumerators of Nfsstat4 in the order of their numbers.
 func AllNfsstat4() []Nfsstat4 {
 	return codec.Values[Nfsstat4](&enumNfsstat4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Nfsstat4) XDREnum() *codec.Enum {
+	return &enumNfsstat4
 }
 
 var enumNfsstat4 = codec.Enum{
@@ -4737,6 +4747,11 @@ func ParseTimeHow4(name string) (TimeHow4, error) {
 // AllTimeHow4 returns the enumerators of TimeHow4 in the order of their numbers.
 func AllTimeHow4() []TimeHow4 {
 	return codec.Values[TimeHow4](&enumTimeHow4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v TimeHow4) XDREnum() *codec.Enum {
+	return &enumTimeHow4
 }
 
 var enumTimeHow4 = codec.Enum{
@@ -10259,6 +10274,11 @@ func ParseNFSLockType4(name string) (NFSLockType4, error) {
 // AllNFSLockType4 returns the enumerators of NFSLockType4 in the order of their numbers.
 func AllNFSLockType4() []NFSLockType4 {
 	return codec.Values[NFSLockType4](&enumNFSLockType4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v NFSLockType4) XDREnum() *codec.Enum {
+	return &enumNFSLockType4
 }
 
 var enumNFSLockType4 = codec.Enum{
@@ -15788,6 +15808,11 @@ func AllCreatemode4() []Createmode4 {
 	return codec.Values[Createmode4](&enumCreatemode4)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Createmode4) XDREnum() *codec.Enum {
+	return &enumCreatemode4
+}
+
 var enumCreatemode4 = codec.Enum{
 	Name:  "createmode4",
 	Names: []string{"UNCHECKED4", "GUARDED4", "EXCLUSIVE4"},
@@ -16131,6 +16156,11 @@ func ParseOpentype4(name string) (Opentype4, error) {
 // AllOpentype4 returns the enumerators of Opentype4 in the order of their numbers.
 func AllOpentype4() []Opentype4 {
 	return codec.Values[Opentype4](&enumOpentype4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Opentype4) XDREnum() *codec.Enum {
+	return &enumOpentype4
 }
 
 var enumOpentype4 = codec.Enum{
@@ -16526,6 +16556,11 @@ func AllLimitBy4() []LimitBy4 {
 	return codec.Values[LimitBy4](&enumLimitBy4)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v LimitBy4) XDREnum() *codec.Enum {
+	return &enumLimitBy4
+}
+
 var enumLimitBy4 = codec.Enum{
 	Name: "limit_by4", First: 1,
 	Names: []string{"NFS_LIMIT_SIZE", "NFS_LIMIT_BLOCKS"},
@@ -16906,6 +16941,11 @@ func AllOpenDelegationType4() []OpenDelegationType4 {
 	return codec.Values[OpenDelegationType4](&enumOpenDelegationType4)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v OpenDelegationType4) XDREnum() *codec.Enum {
+	return &enumOpenDelegationType4
+}
+
 var enumOpenDelegationType4 = codec.Enum{
 	Name:  "open_delegation_type4",
 	Names: []string{"OPEN_DELEGATE_NONE", "OPEN_DELEGATE_READ", "OPEN_DELEGATE_WRITE"},
@@ -17027,6 +17067,11 @@ func ParseOpenClaimType4(name string) (OpenClaimType4, error) {
 // AllOpenClaimType4 returns the enumerators of OpenClaimType4 in the order of their numbers.
 func AllOpenClaimType4() []OpenClaimType4 {
 	return codec.Values[OpenClaimType4](&enumOpenClaimType4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v OpenClaimType4) XDREnum() *codec.Enum {
+	return &enumOpenClaimType4
 }
 
 var enumOpenClaimType4 = codec.Enum{
@@ -23991,6 +24036,11 @@ func AllRPCGSSSvc() []RPCGSSSvc {
 	return codec.Values[RPCGSSSvc](&enumRPCGSSSvc)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v RPCGSSSvc) XDREnum() *codec.Enum {
+	return &enumRPCGSSSvc
+}
+
 var enumRPCGSSSvc = codec.Enum{
 	Name: "rpc_gss_svc_t", First: 1,
 	Names: []string{"RPC_GSS_SVC_NONE", "RPC_GSS_SVC_INTEGRITY", "RPC_GSS_SVC_PRIVACY"},
@@ -26130,6 +26180,11 @@ func AllStableHow4() []StableHow4 {
 	return codec.Values[StableHow4](&enumStableHow4)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v StableHow4) XDREnum() *codec.Enum {
+	return &enumStableHow4
+}
+
 var enumStableHow4 = codec.Enum{
 	Name:  "stable_how4",
 	Names: []string{"UNSTABLE4", "DATA_SYNC4", "FILE_SYNC4"},
@@ -26958,6 +27013,11 @@ func ParseNFSOpnum4(name string) (NFSOpnum4, error) {
 // AllNFSOpnum4 returns the enumerators of NFSOpnum4 in the order of their numbers.
 func AllNFSOpnum4() []NFSOpnum4 {
 	return codec.Values[NFSOpnum4](&enumNFSOpnum4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v NFSOpnum4) XDREnum() *codec.Enum {
+	return &enumNFSOpnum4
 }
 
 var enumNFSOpnum4 = codec.Enum{
@@ -34773,6 +34833,11 @@ func ParseNFSCbOpnum4(name string) (NFSCbOpnum4, error) {
 // AllNFSCbOpnum4 returns the enumerators of NFSCbOpnum4 in the order of their numbers.
 func AllNFSCbOpnum4() []NFSCbOpnum4 {
 	return codec.Values[NFSCbOpnum4](&enumNFSCbOpnum4)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v NFSCbOpnum4) XDREnum() *codec.Enum {
+	return &enumNFSCbOpnum4
 }
 
 var enumNFSCbOpnum4 = codec.Enum{

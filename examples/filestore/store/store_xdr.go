@@ -136,6 +136,11 @@ func AllStatus() []Status {
 	return codec.Values[Status](&enumStatus)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Status) XDREnum() *codec.Enum {
+	return &enumStatus
+}
+
 var enumStatus = codec.Enum{
 	Name:    "store_status",
 	Numbers: []int32{0, 2, 22},

@@ -42,6 +42,24 @@ func (e *Enum) find(v int32) (int, bool) {
 	return slices.BinarySearch(e.Numbers, v)
 }
 
+// Member returns the name of a value, if a member has it.
+func (e *Enum) Member(v int32) (name string, ok bool) {
+	i, ok := e.find(v)
+	if !ok {
+		return "", false
+	}
+	return e.Names[i], true
+}
+
+// ByName returns the numbers of all members by their names.
+func (e *Enum) ByName() map[string]int32 {
+	out := make(map[string]int32, len(e.Names))
+	for i, name := range e.Names {
+		out[name] = e.number(i)
+	}
+	return out
+}
+
 // Parse returns the number of a member's name. For an open enum it also takes nfsstat3(77), as
 // String writes it.
 func (e *Enum) Parse(name string) (int32, error) {

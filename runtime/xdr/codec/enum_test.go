@@ -32,6 +32,18 @@ func TestEnumString(t *testing.T) {
 	}
 }
 
+func TestEnumMember(t *testing.T) {
+	if name, ok := odd.Member(0); !ok || name != "ZERO" {
+		t.Errorf("member 0: %s, %v", name, ok)
+	}
+	if name, ok := odd.Member(1); ok {
+		t.Errorf("member 1: %s", name)
+	}
+	if got := seq.ByName(); len(got) != 2 || got["A"] != math.MaxInt32-1 || got["B"] != math.MaxInt32 {
+		t.Errorf("by name: %v", got)
+	}
+}
+
 func TestEnumParse(t *testing.T) {
 	for _, c := range []struct {
 		e    *Enum

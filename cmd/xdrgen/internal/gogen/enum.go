@@ -34,6 +34,9 @@ func (g *gen) enum(t *plan.Type) {
 	if g.with.String {
 		g.enumNames(d, name)
 	}
+	if g.with.String || g.with.JSON {
+		g.enumTable(d, name)
+	}
 	g.f.Comment("// Valid reports whether v is an enumerator.")
 	g.f.Func().Params(jen.Id("v").Id(name)).Id("Valid").Params().Bool().Block(g.valid(d)...)
 
@@ -61,7 +64,14 @@ func (g *gen) enumNames(d *ir.Decl, name string) {
 		jen.Return(jen.Qual(codecPath, "Values").Types(jen.Id(name)).Call(jen.Op("&").Add(table()))))
 
 	g.enums = append(g.enums, enumFuncs{parse, all})
-	g.f.Var().Add(table()).Op("=").Qual(codecPath, "Enum").Values(members(d)...)
+}
+
+// enumTable writes the table of an enum.
+func (g *gen) enumTable(d *ir.Decl, name string) {
+	g.f.Comment("// XDREnum returns the table of names of v's type. Only package xdrjson calls it.")
+	g.f.Func().Params(jen.Id("v").Id(name)).Id("XDREnum").Params().Op("*").Qual(codecPath, "Enum").Block(
+		jen.Return(jen.Op("&").Id("enum" + name)))
+	g.f.Var().Id("enum"+name).Op("=").Qual(codecPath, "Enum").Values(members(d)...)
 }
 
 // enumFuncs are the functions of an enum.

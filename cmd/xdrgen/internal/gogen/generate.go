@@ -13,6 +13,7 @@ import (
 const (
 	xdrPath   = "github.com/rpcrdma/rpcrdma/runtime/xdr"
 	codecPath = xdrPath + "/codec"
+	jsonPath  = xdrPath + "/xdrjson"
 )
 
 // Options are the choices of one run.

@@ -47,6 +47,9 @@ func (g *gen) methods(t *plan.Type) {
 	if g.with.Stream {
 		g.stream(t)
 	}
+	if g.with.JSON {
+		g.json(t)
+	}
 }
 
 // self is the value of the method's receiver v. A struct or union is used by its pointer.

@@ -50,6 +50,7 @@ var methods = map[string]bool{
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
 	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "XDRMaxSize": true, "String": true, "Valid": true,
 	"Clone": true, "Equal": true, "EncodeTo": true, "DecodeFrom": true,
+	"MarshalJSON": true, "UnmarshalJSON": true, "XDREnum": true,
 }
 
 // add names the declarations of one scope: of the unit itself, or of an import. If own is set, it

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,12 +122,12 @@ func (m module) add(t *testing.T, dir string, files []File) {
 // run tests the module; go test vets what it tests. CODEC_GOARCH names another
 // architecture to do that for, and CODEC_EXEC what runs its programs: see make
 // test-arch. With -trimpath the build cache knows packages that did not change,
-// though their folder is another one each time.
-func (m module) run(t *testing.T) {
+// though their folder is another one each time. args are further arguments of go test.
+func (m module) run(t *testing.T, args ...string) {
 	t.Helper()
-	cmd := m.command("go", "test", "-vet=all", "./...")
+	cmd := m.command("go", slices.Concat([]string{"test", "-vet=all"}, args, []string{"./..."})...)
 	if arch := os.Getenv("CODEC_GOARCH"); arch != "" {
-		cmd = m.command("go", "test", "-short", "-vet=off", "-exec="+os.Getenv("CODEC_EXEC"), "./...")
+		cmd = m.command("go", slices.Concat([]string{"test", "-short", "-vet=off", "-exec=" + os.Getenv("CODEC_EXEC")}, args, []string{"./..."})...)
 		cmd.Env = append(cmd.Env, "GOARCH="+arch, "CGO_ENABLED=0")
 	}
 	out, err := cmd.CombinedOutput()

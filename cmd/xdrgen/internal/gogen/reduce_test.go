@@ -95,6 +95,12 @@ func TestReduceRandom(t *testing.T) {
 // compile generates the schema's package into mod, with its tests or without.
 func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.Unit {
 	t.Helper()
+	return s.compileWith(t, mod, Options{Package: pkg, Tests: tests, With: ir.DefaultMethods()})
+}
+
+func (s *schema) compileWith(t *testing.T, mod module, o Options) *ir.Unit {
+	t.Helper()
+	pkg := o.Package
 	dir := t.TempDir()
 	file := filepath.Join(dir, pkg+".x")
 	for name, text := range map[string]string{file: s.x, filepath.Join(dir, pkg+".bind"): s.bind} {
@@ -111,7 +117,7 @@ func (s *schema) compile(t *testing.T, mod module, pkg string, tests bool) *ir.U
 			t.Fatalf("%s: %s\n%s%s", pkg, d.Message, s.x, s.bind)
 		}
 	}
-	files, diags, err := Generate(r.Unit, r.Bind, Options{Package: pkg, Tests: tests, With: ir.DefaultMethods()})
+	files, diags, err := Generate(r.Unit, r.Bind, o)
 	if err != nil || len(diags) > 0 {
 		t.Fatalf("%v, %v\n%s%s", err, diags, s.x, s.bind)
 	}

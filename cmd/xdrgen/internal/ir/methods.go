@@ -6,6 +6,7 @@ type Methods struct {
 	Clone  bool // "clone": Clone() (*T, error)
 	Equal  bool // "equal": Equal(*T) bool
 	Stream bool // "stream": EncodeTo(io.Writer) error, DecodeFrom(io.Reader, int) error
+	JSON   bool // "json": MarshalJSON and UnmarshalJSON
 }
 
 // DefaultMethods returns the methods that generated types have unless the sidecar or the flag
@@ -14,7 +15,7 @@ func DefaultMethods() Methods { return Methods{String: true} }
 
 // MethodWords are the words of the sidecar's "with" line and of the flag -with: the names of the
 // optional methods, and "none".
-func MethodWords() []string { return []string{"none", "string", "clone", "equal", "stream"} }
+func MethodWords() []string { return []string{"none", "string", "clone", "equal", "stream", "json"} }
 
 // Apply changes the set by one word: the name of a method adds it, "none" removes all. It reports
 // false if the word is unknown.
@@ -30,6 +31,8 @@ func (m *Methods) Apply(word string) bool {
 		m.Equal = true
 	case "stream":
 		m.Stream = true
+	case "json":
+		m.JSON = true
 	default:
 		return false
 	}

@@ -11,7 +11,7 @@ func TestMethodWords(t *testing.T) {
 			t.Errorf("%s is listed and not accepted", w)
 		}
 	}
-	if all != (Methods{String: true, Clone: true, Equal: true, Stream: true}) {
+	if all != (Methods{String: true, Clone: true, Equal: true, Stream: true, JSON: true}) {
 		t.Errorf("all words give %+v", all)
 	}
 	if all.Apply("none"); all != (Methods{}) {

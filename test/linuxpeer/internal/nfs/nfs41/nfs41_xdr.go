@@ -359,6 +359,11 @@ func AllStatus() []Status {
 	return codec.Values[Status](&enumStatus)
 }
 
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v Status) XDREnum() *codec.Enum {
+	return &enumStatus
+}
+
 var enumStatus = codec.Enum{
 	Name:    "nfsstat4",
 	Numbers: []int32{0, 10004, 10021},
@@ -1939,6 +1944,11 @@ func ParseStateProtectHow(name string) (StateProtectHow, error) {
 // AllStateProtectHow returns the enumerators of StateProtectHow in the order of their numbers.
 func AllStateProtectHow() []StateProtectHow {
 	return codec.Values[StateProtectHow](&enumStateProtectHow)
+}
+
+// XDREnum returns the table of names of v's type. Only package xdrjson calls it.
+func (v StateProtectHow) XDREnum() *codec.Enum {
+	return &enumStateProtectHow
 }
 
 var enumStateProtectHow = codec.Enum{
