@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -270,10 +271,8 @@ func (v *Handle) ResetXDR() {
 	*v = nil
 }
 
-// String returns the bytes as a string.
-func (v DirPath) String() string {
-	return string(v)
-}
+// String returns v as text, for logs.
+func (v Handle) String() string { return text.String(&v, "fhandle3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirPath) XDRSize() int {
@@ -390,9 +389,7 @@ func (v *DirPath) ResetXDR() {
 }
 
 // String returns the bytes as a string.
-func (v Name) String() string {
-	return string(v)
-}
+func (v DirPath) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Name) XDRSize() int {
@@ -501,6 +498,9 @@ func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Name) ResetXDR() {
 	*v = nil
 }
+
+// String returns the bytes as a string.
+func (v Name) String() string { return string(v) }
 
 // String returns the XDR name of v, such as MNT3_OK. Without a name, it is mountstat3(NUMBER).
 func (v Status) String() string {
@@ -784,6 +784,9 @@ func (v *MountResOK) ResetXDR() {
 	v.AuthFlavors = v.AuthFlavors[:0]
 }
 
+// String returns v as text, for logs.
+func (v MountResOK) String() string { return text.String(&v, "mountres3_ok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MountRes) XDRSize() int {
 	n := 4
@@ -989,6 +992,9 @@ func (v *MountRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v MountRes) String() string { return text.String(&v, "mountres3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mounts) XDRSize() int {
 	n := 4
@@ -1192,6 +1198,9 @@ func (v *Mounts) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v Mounts) String() string { return text.String(&v, "mountlist") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mount) XDRSize() int {
 	n := 8
@@ -1338,6 +1347,9 @@ func (v *Mount) ResetXDR() {
 	v.HostName = nil
 	v.Directory = nil
 }
+
+// String returns v as text, for logs.
+func (v Mount) String() string { return text.String(&v, "mountbody") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Groups) XDRSize() int {
@@ -1502,6 +1514,9 @@ func (v *Groups) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Groups) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Groups) String() string { return text.String(&v, "groups,node=0:gr_name,string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Exports) XDRSize() int {
@@ -1763,6 +1778,9 @@ func (v *Exports) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v Exports) String() string { return text.String(&v, "exports") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Export) XDRSize() int {
 	n := 8
@@ -1968,3 +1986,6 @@ func (v *Export) ResetXDR() {
 	v.Dir = nil
 	v.Groups = v.Groups[:0]
 }
+
+// String returns v as text, for logs.
+func (v Export) String() string { return text.String(&v, "exportnode") }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -1605,11 +1606,6 @@ const (
 	CommitResMaxSize = 128 // bytes on the wire, at most
 )
 
-// String returns the bytes as a string.
-func (v Filename) String() string {
-	return string(v)
-}
-
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Filename) XDRSize() int {
 	n := 4
@@ -1714,9 +1710,7 @@ func (v *Filename) ResetXDR() {
 }
 
 // String returns the bytes as a string.
-func (v Path) String() string {
-	return string(v)
-}
+func (v Filename) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Path) XDRSize() int {
@@ -1814,6 +1808,9 @@ func (v *Path) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Path) ResetXDR() {
 	*v = nil
 }
+
+// String returns the bytes as a string.
+func (v Path) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FileID) XDRSize() int {
@@ -2073,6 +2070,9 @@ func (v *CookieVerf) ResetXDR() {
 	clear((*v)[:])
 }
 
+// String returns v as text, for logs.
+func (v CookieVerf) String() string { return text.String(&v, "cookieverf3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateVerf) XDRSize() int {
 	return 8
@@ -2159,6 +2159,9 @@ func (v *CreateVerf) ResetXDR() {
 	clear((*v)[:])
 }
 
+// String returns v as text, for logs.
+func (v CreateVerf) String() string { return text.String(&v, "createverf3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteVerf) XDRSize() int {
 	return 8
@@ -2244,6 +2247,9 @@ func (v *WriteVerf) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *WriteVerf) ResetXDR() {
 	clear((*v)[:])
 }
+
+// String returns v as text, for logs.
+func (v WriteVerf) String() string { return text.String(&v, "writeverf3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *UID) XDRSize() int {
@@ -3087,6 +3093,9 @@ func (v *SpecData) ResetXDR() {
 	v.Specdata2 = 0
 }
 
+// String returns v as text, for logs.
+func (v SpecData) String() string { return text.String(&v, "specdata3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Handle) XDRSize() int {
 	n := 4
@@ -3201,6 +3210,9 @@ func (v *Handle) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v Handle) String() string { return text.String(&v, "nfs_fh3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Time) XDRSize() int {
 	return 8
@@ -3285,6 +3297,9 @@ func (v *Time) ResetXDR() {
 	v.Seconds = 0
 	v.Nseconds = 0
 }
+
+// String returns v as text, for logs.
+func (v Time) String() string { return text.String(&v, "nfstime3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Attr) XDRSize() int {
@@ -3423,6 +3438,9 @@ func (v *Attr) ResetXDR() {
 	v.Mtime.ResetXDR()
 	v.Ctime.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Attr) String() string { return text.String(&v, "fattr3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PostOpAttr) XDRSize() int {
@@ -3602,6 +3620,9 @@ func (v *PostOpAttr) ResetXDR() {
 	v.AttributesFollow = false
 }
 
+// String returns v as text, for logs.
+func (v PostOpAttr) String() string { return text.String(&v, "post_op_attr") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WccAttr) XDRSize() int {
 	return 24
@@ -3699,6 +3720,9 @@ func (v *WccAttr) ResetXDR() {
 	v.Mtime.ResetXDR()
 	v.Ctime.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v WccAttr) String() string { return text.String(&v, "wcc_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PreOpAttr) XDRSize() int {
@@ -3841,6 +3865,9 @@ func (v *PreOpAttr) ResetXDR() {
 	}
 	v.AttributesFollow = false
 }
+
+// String returns v as text, for logs.
+func (v PreOpAttr) String() string { return text.String(&v, "pre_op_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WccData) XDRSize() int {
@@ -4012,6 +4039,9 @@ func (v *WccData) ResetXDR() {
 	v.After.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v WccData) String() string { return text.String(&v, "wcc_data") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PostOpHandle) XDRSize() int {
 	n := 4
@@ -4171,6 +4201,9 @@ func (v *PostOpHandle) ResetXDR() {
 	}
 	v.HandleFollows = false
 }
+
+// String returns v as text, for logs.
+func (v PostOpHandle) String() string { return text.String(&v, "post_op_fh3") }
 
 // String returns the XDR name of v, such as DONT_CHANGE. Without a name, it is time_how(NUMBER).
 func (v TimeHow) String() string {
@@ -4433,6 +4466,9 @@ func (v *SetMode) ResetXDR() {
 	v.SetIt = false
 }
 
+// String returns v as text, for logs.
+func (v SetMode) String() string { return text.String(&v, "set_mode3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetUID) XDRSize() int {
 	n := 4
@@ -4565,6 +4601,9 @@ func (v *SetUID) ResetXDR() {
 	}
 	v.SetIt = false
 }
+
+// String returns v as text, for logs.
+func (v SetUID) String() string { return text.String(&v, "set_uid3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetGID) XDRSize() int {
@@ -4699,6 +4738,9 @@ func (v *SetGID) ResetXDR() {
 	v.SetIt = false
 }
 
+// String returns v as text, for logs.
+func (v SetGID) String() string { return text.String(&v, "set_gid3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetSize) XDRSize() int {
 	n := 4
@@ -4831,6 +4873,9 @@ func (v *SetSize) ResetXDR() {
 	}
 	v.SetIt = false
 }
+
+// String returns v as text, for logs.
+func (v SetSize) String() string { return text.String(&v, "set_size3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAtime) XDRSize() int {
@@ -4978,6 +5023,9 @@ func (v *SetAtime) ResetXDR() {
 	v.SetIt = 0
 }
 
+// String returns v as text, for logs.
+func (v SetAtime) String() string { return text.String(&v, "set_atime") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetMtime) XDRSize() int {
 	n := 4
@@ -5123,6 +5171,9 @@ func (v *SetMtime) ResetXDR() {
 	}
 	v.SetIt = 0
 }
+
+// String returns v as text, for logs.
+func (v SetMtime) String() string { return text.String(&v, "set_mtime") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttr) XDRSize() int {
@@ -5566,6 +5617,9 @@ func (v *SetAttr) ResetXDR() {
 	v.Mtime.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v SetAttr) String() string { return text.String(&v, "sattr3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirOpArgs) XDRSize() int {
 	n := 8
@@ -5708,6 +5762,9 @@ func (v *DirOpArgs) ResetXDR() {
 	v.Name = nil
 }
 
+// String returns v as text, for logs.
+func (v DirOpArgs) String() string { return text.String(&v, "diropargs3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *GetAttrArgs) XDRSize() int {
 	n := 4
@@ -5821,6 +5878,9 @@ func (v *GetAttrArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *GetAttrArgs) ResetXDR() {
 	v.Object.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v GetAttrArgs) String() string { return text.String(&v, "GETATTR3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *GetAttrResOK) XDRSize() int {
@@ -5953,6 +6013,9 @@ func (v *GetAttrResOK) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *GetAttrResOK) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v GetAttrResOK) String() string { return text.String(&v, "GETATTR3resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *GetAttrRes) XDRSize() int {
@@ -6142,6 +6205,9 @@ func (v *GetAttrRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v GetAttrRes) String() string { return text.String(&v, "GETATTR3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrGuard) XDRSize() int {
 	n := 4
@@ -6277,6 +6343,9 @@ func (v *SetAttrGuard) ResetXDR() {
 	}
 	v.Check = false
 }
+
+// String returns v as text, for logs.
+func (v SetAttrGuard) String() string { return text.String(&v, "sattrguard3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrArgs) XDRSize() int {
@@ -6467,6 +6536,9 @@ func (v *SetAttrArgs) ResetXDR() {
 	v.Guard.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v SetAttrArgs) String() string { return text.String(&v, "SETATTR3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrResOK) XDRSize() int {
 	n := 0
@@ -6553,6 +6625,9 @@ func (v *SetAttrResOK) ResetXDR() {
 	v.ObjWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v SetAttrResOK) String() string { return text.String(&v, "SETATTR3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrResFail) XDRSize() int {
 	n := 0
@@ -6638,6 +6713,9 @@ func (v *SetAttrResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *SetAttrResFail) ResetXDR() {
 	v.ObjWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v SetAttrResFail) String() string { return text.String(&v, "SETATTR3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetAttrRes) XDRSize() int {
@@ -6790,6 +6868,9 @@ func (v *SetAttrRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v SetAttrRes) String() string { return text.String(&v, "SETATTR3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupArgs) XDRSize() int {
 	n := 8
@@ -6930,6 +7011,9 @@ func (v *LookupArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *LookupArgs) ResetXDR() {
 	v.What.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v LookupArgs) String() string { return text.String(&v, "LOOKUP3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupResOK) XDRSize() int {
@@ -7105,6 +7189,9 @@ func (v *LookupResOK) ResetXDR() {
 	v.DirAttributes.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v LookupResOK) String() string { return text.String(&v, "LOOKUP3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupResFail) XDRSize() int {
 	n := 0
@@ -7207,6 +7294,9 @@ func (v *LookupResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *LookupResFail) ResetXDR() {
 	v.DirAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v LookupResFail) String() string { return text.String(&v, "LOOKUP3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LookupRes) XDRSize() int {
@@ -7466,6 +7556,9 @@ func (v *LookupRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v LookupRes) String() string { return text.String(&v, "LOOKUP3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AccessArgs) XDRSize() int {
 	n := 8
@@ -7592,6 +7685,9 @@ func (v *AccessArgs) ResetXDR() {
 	v.Access = 0
 }
 
+// String returns v as text, for logs.
+func (v AccessArgs) String() string { return text.String(&v, "ACCESS3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AccessResOK) XDRSize() int {
 	n := 4
@@ -7710,6 +7806,9 @@ func (v *AccessResOK) ResetXDR() {
 	v.Access = 0
 }
 
+// String returns v as text, for logs.
+func (v AccessResOK) String() string { return text.String(&v, "ACCESS3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AccessResFail) XDRSize() int {
 	n := 0
@@ -7812,6 +7911,9 @@ func (v *AccessResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *AccessResFail) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v AccessResFail) String() string { return text.String(&v, "ACCESS3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AccessRes) XDRSize() int {
@@ -8014,6 +8116,9 @@ func (v *AccessRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v AccessRes) String() string { return text.String(&v, "ACCESS3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadLinkArgs) XDRSize() int {
 	n := 4
@@ -8127,6 +8232,9 @@ func (v *ReadLinkArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *ReadLinkArgs) ResetXDR() {
 	v.SymLink.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadLinkArgs) String() string { return text.String(&v, "READLINK3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadLinkResOK) XDRSize() int {
@@ -8302,6 +8410,9 @@ func (v *ReadLinkResOK) ResetXDR() {
 	v.Path = nil
 }
 
+// String returns v as text, for logs.
+func (v ReadLinkResOK) String() string { return text.String(&v, "READLINK3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadLinkResFail) XDRSize() int {
 	n := 0
@@ -8404,6 +8515,9 @@ func (v *ReadLinkResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *ReadLinkResFail) ResetXDR() {
 	v.Attributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadLinkResFail) String() string { return text.String(&v, "READLINK3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadLinkRes) XDRSize() int {
@@ -8668,6 +8782,9 @@ func (v *ReadLinkRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v ReadLinkRes) String() string { return text.String(&v, "READLINK3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadArgs) XDRSize() int {
 	n := 16
@@ -8798,6 +8915,9 @@ func (v *ReadArgs) ResetXDR() {
 	v.Offset = 0
 	v.Count = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadArgs) String() string { return text.String(&v, "READ3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadResOK) XDRSize() int {
@@ -8990,6 +9110,9 @@ func (v *ReadResOK) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v ReadResOK) String() string { return text.String(&v, "READ3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadResFail) XDRSize() int {
 	n := 0
@@ -9092,6 +9215,9 @@ func (v *ReadResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *ReadResFail) ResetXDR() {
 	v.FileAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadResFail) String() string { return text.String(&v, "READ3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadRes) XDRSize() int {
@@ -9370,6 +9496,9 @@ func (v *ReadRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadRes) String() string { return text.String(&v, "READ3res") }
 
 // String returns the XDR name of v, such as UNSTABLE. Without a name, it is stable_how(NUMBER).
 func (v StableHow) String() string {
@@ -9704,6 +9833,9 @@ func (v *WriteArgs) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v WriteArgs) String() string { return text.String(&v, "WRITE3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteResOK) XDRSize() int {
 	n := 16
@@ -9825,6 +9957,9 @@ func (v *WriteResOK) ResetXDR() {
 	clear(v.Verf[:])
 }
 
+// String returns v as text, for logs.
+func (v WriteResOK) String() string { return text.String(&v, "WRITE3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteResFail) XDRSize() int {
 	n := 0
@@ -9910,6 +10045,9 @@ func (v *WriteResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *WriteResFail) ResetXDR() {
 	v.FileWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v WriteResFail) String() string { return text.String(&v, "WRITE3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteRes) XDRSize() int {
@@ -10094,6 +10232,9 @@ func (v *WriteRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v WriteRes) String() string { return text.String(&v, "WRITE3res") }
 
 // String returns the XDR name of v, such as UNCHECKED. Without a name, it is createmode3(NUMBER).
 func (v CreateMode) String() string {
@@ -10387,6 +10528,9 @@ func (v *CreateHow) ResetXDR() {
 	v.Mode = 0
 }
 
+// String returns v as text, for logs.
+func (v CreateHow) String() string { return text.String(&v, "createhow3") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateArgs) XDRSize() int {
 	n := 12
@@ -10609,6 +10753,9 @@ func (v *CreateArgs) ResetXDR() {
 	v.How.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v CreateArgs) String() string { return text.String(&v, "CREATE3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateResOK) XDRSize() int {
 	n := 0
@@ -10759,6 +10906,9 @@ func (v *CreateResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v CreateResOK) String() string { return text.String(&v, "CREATE3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateResFail) XDRSize() int {
 	n := 0
@@ -10844,6 +10994,9 @@ func (v *CreateResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *CreateResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v CreateResFail) String() string { return text.String(&v, "CREATE3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CreateRes) XDRSize() int {
@@ -11058,6 +11211,9 @@ func (v *CreateRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v CreateRes) String() string { return text.String(&v, "CREATE3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirArgs) XDRSize() int {
 	n := 8
@@ -11213,6 +11369,9 @@ func (v *MkDirArgs) ResetXDR() {
 	v.Attributes.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v MkDirArgs) String() string { return text.String(&v, "MKDIR3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirResOK) XDRSize() int {
 	n := 0
@@ -11363,6 +11522,9 @@ func (v *MkDirResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v MkDirResOK) String() string { return text.String(&v, "MKDIR3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirResFail) XDRSize() int {
 	n := 0
@@ -11448,6 +11610,9 @@ func (v *MkDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *MkDirResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v MkDirResFail) String() string { return text.String(&v, "MKDIR3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkDirRes) XDRSize() int {
@@ -11662,6 +11827,9 @@ func (v *MkDirRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v MkDirRes) String() string { return text.String(&v, "MKDIR3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkData) XDRSize() int {
 	n := 4
@@ -11818,6 +11986,9 @@ func (v *SymLinkData) ResetXDR() {
 	v.Attributes.ResetXDR()
 	v.Path = nil
 }
+
+// String returns v as text, for logs.
+func (v SymLinkData) String() string { return text.String(&v, "symlinkdata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkArgs) XDRSize() int {
@@ -12051,6 +12222,9 @@ func (v *SymLinkArgs) ResetXDR() {
 	v.SymLink.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v SymLinkArgs) String() string { return text.String(&v, "SYMLINK3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkResOK) XDRSize() int {
 	n := 0
@@ -12201,6 +12375,9 @@ func (v *SymLinkResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v SymLinkResOK) String() string { return text.String(&v, "SYMLINK3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkResFail) XDRSize() int {
 	n := 0
@@ -12286,6 +12463,9 @@ func (v *SymLinkResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *SymLinkResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v SymLinkResFail) String() string { return text.String(&v, "SYMLINK3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SymLinkRes) XDRSize() int {
@@ -12500,6 +12680,9 @@ func (v *SymLinkRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v SymLinkRes) String() string { return text.String(&v, "SYMLINK3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DeviceData) XDRSize() int {
 	n := 8
@@ -12604,6 +12787,9 @@ func (v *DeviceData) ResetXDR() {
 	v.DevAttributes.ResetXDR()
 	v.Spec.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v DeviceData) String() string { return text.String(&v, "devicedata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodData) XDRSize() int {
@@ -12780,6 +12966,9 @@ func (v *MkNodData) ResetXDR() {
 	}
 	v.Type = 0
 }
+
+// String returns v as text, for logs.
+func (v MkNodData) String() string { return text.String(&v, "mknoddata3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodArgs) XDRSize() int {
@@ -13016,6 +13205,9 @@ func (v *MkNodArgs) ResetXDR() {
 	v.What.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v MkNodArgs) String() string { return text.String(&v, "MKNOD3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodResOK) XDRSize() int {
 	n := 0
@@ -13166,6 +13358,9 @@ func (v *MkNodResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v MkNodResOK) String() string { return text.String(&v, "MKNOD3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodResFail) XDRSize() int {
 	n := 0
@@ -13251,6 +13446,9 @@ func (v *MkNodResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *MkNodResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v MkNodResFail) String() string { return text.String(&v, "MKNOD3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *MkNodRes) XDRSize() int {
@@ -13465,6 +13663,9 @@ func (v *MkNodRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v MkNodRes) String() string { return text.String(&v, "MKNOD3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoveArgs) XDRSize() int {
 	n := 8
@@ -13606,6 +13807,9 @@ func (v *RemoveArgs) ResetXDR() {
 	v.Object.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RemoveArgs) String() string { return text.String(&v, "REMOVE3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoveResOK) XDRSize() int {
 	n := 0
@@ -13692,6 +13896,9 @@ func (v *RemoveResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RemoveResOK) String() string { return text.String(&v, "REMOVE3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoveResFail) XDRSize() int {
 	n := 0
@@ -13777,6 +13984,9 @@ func (v *RemoveResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *RemoveResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v RemoveResFail) String() string { return text.String(&v, "REMOVE3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RemoveRes) XDRSize() int {
@@ -13929,6 +14139,9 @@ func (v *RemoveRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v RemoveRes) String() string { return text.String(&v, "REMOVE3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RmDirArgs) XDRSize() int {
 	n := 8
@@ -14070,6 +14283,9 @@ func (v *RmDirArgs) ResetXDR() {
 	v.Object.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RmDirArgs) String() string { return text.String(&v, "RMDIR3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RmDirResOK) XDRSize() int {
 	n := 0
@@ -14156,6 +14372,9 @@ func (v *RmDirResOK) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RmDirResOK) String() string { return text.String(&v, "RMDIR3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RmDirResFail) XDRSize() int {
 	n := 0
@@ -14241,6 +14460,9 @@ func (v *RmDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *RmDirResFail) ResetXDR() {
 	v.DirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v RmDirResFail) String() string { return text.String(&v, "RMDIR3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RmDirRes) XDRSize() int {
@@ -14392,6 +14614,9 @@ func (v *RmDirRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v RmDirRes) String() string { return text.String(&v, "RMDIR3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RenameArgs) XDRSize() int {
@@ -14605,6 +14830,9 @@ func (v *RenameArgs) ResetXDR() {
 	v.To.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RenameArgs) String() string { return text.String(&v, "RENAME3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RenameResOK) XDRSize() int {
 	n := 0
@@ -14702,6 +14930,9 @@ func (v *RenameResOK) ResetXDR() {
 	v.TodirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v RenameResOK) String() string { return text.String(&v, "RENAME3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RenameResFail) XDRSize() int {
 	n := 0
@@ -14798,6 +15029,9 @@ func (v *RenameResFail) ResetXDR() {
 	v.FromdirWcc.ResetXDR()
 	v.TodirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v RenameResFail) String() string { return text.String(&v, "RENAME3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RenameRes) XDRSize() int {
@@ -14969,6 +15203,9 @@ func (v *RenameRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v RenameRes) String() string { return text.String(&v, "RENAME3res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LinkArgs) XDRSize() int {
@@ -15150,6 +15387,9 @@ func (v *LinkArgs) ResetXDR() {
 	v.Link.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v LinkArgs) String() string { return text.String(&v, "LINK3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LinkResOK) XDRSize() int {
 	n := 0
@@ -15265,6 +15505,9 @@ func (v *LinkResOK) ResetXDR() {
 	v.LinkdirWcc.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v LinkResOK) String() string { return text.String(&v, "LINK3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LinkResFail) XDRSize() int {
 	n := 0
@@ -15379,6 +15622,9 @@ func (v *LinkResFail) ResetXDR() {
 	v.FileAttributes.ResetXDR()
 	v.LinkdirWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v LinkResFail) String() string { return text.String(&v, "LINK3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LinkRes) XDRSize() int {
@@ -15587,6 +15833,9 @@ func (v *LinkRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v LinkRes) String() string { return text.String(&v, "LINK3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirArgs) XDRSize() int {
 	n := 24
@@ -15721,6 +15970,9 @@ func (v *ReadDirArgs) ResetXDR() {
 	v.Count = 0
 }
 
+// String returns v as text, for logs.
+func (v ReadDirArgs) String() string { return text.String(&v, "READDIR3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry) XDRSize() int {
 	n := 20
@@ -15835,6 +16087,9 @@ func (v *Entry) ResetXDR() {
 	v.Name = nil
 	v.Cookie = 0
 }
+
+// String returns v as text, for logs.
+func (v Entry) String() string { return text.String(&v, "entry3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirList) XDRSize() int {
@@ -16023,6 +16278,9 @@ func (v *DirList) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
+
+// String returns v as text, for logs.
+func (v DirList) String() string { return text.String(&v, "dirlist3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirResOK) XDRSize() int {
@@ -16250,6 +16508,9 @@ func (v *ReadDirResOK) ResetXDR() {
 	v.Reply.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirResFail) XDRSize() int {
 	n := 0
@@ -16352,6 +16613,9 @@ func (v *ReadDirResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *ReadDirResFail) ResetXDR() {
 	v.DirAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadDirResFail) String() string { return text.String(&v, "READDIR3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirRes) XDRSize() int {
@@ -16661,6 +16925,9 @@ func (v *ReadDirRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirPlusArgs) XDRSize() int {
 	n := 28
@@ -16797,6 +17064,9 @@ func (v *ReadDirPlusArgs) ResetXDR() {
 	v.DirCount = 0
 	v.MaxCount = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadDirPlusArgs) String() string { return text.String(&v, "READDIRPLUS3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *EntryPlus) XDRSize() int {
@@ -16984,6 +17254,9 @@ func (v *EntryPlus) ResetXDR() {
 	v.NameAttributes.ResetXDR()
 	v.NameHandle.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v EntryPlus) String() string { return text.String(&v, "entryplus3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirListPlus) XDRSize() int {
@@ -17241,6 +17514,9 @@ func (v *DirListPlus) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
+
+// String returns v as text, for logs.
+func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirPlusResOK) XDRSize() int {
@@ -17536,6 +17812,9 @@ func (v *ReadDirPlusResOK) ResetXDR() {
 	v.Reply.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirPlusResFail) XDRSize() int {
 	n := 0
@@ -17638,6 +17917,9 @@ func (v *ReadDirPlusResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 func (v *ReadDirPlusResFail) ResetXDR() {
 	v.DirAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadDirPlusResFail) String() string { return text.String(&v, "READDIRPLUS3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadDirPlusRes) XDRSize() int {
@@ -18015,6 +18297,9 @@ func (v *ReadDirPlusRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSStatArgs) XDRSize() int {
 	n := 4
@@ -18128,6 +18413,9 @@ func (v *FSStatArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *FSStatArgs) ResetXDR() {
 	v.FSRoot.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v FSStatArgs) String() string { return text.String(&v, "FSSTAT3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSStatResOK) XDRSize() int {
@@ -18267,6 +18555,9 @@ func (v *FSStatResOK) ResetXDR() {
 	v.Invarsec = 0
 }
 
+// String returns v as text, for logs.
+func (v FSStatResOK) String() string { return text.String(&v, "FSSTAT3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSStatResFail) XDRSize() int {
 	n := 0
@@ -18369,6 +18660,9 @@ func (v *FSStatResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *FSStatResFail) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v FSStatResFail) String() string { return text.String(&v, "FSSTAT3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSStatRes) XDRSize() int {
@@ -18585,6 +18879,9 @@ func (v *FSStatRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v FSStatRes) String() string { return text.String(&v, "FSSTAT3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSInfoArgs) XDRSize() int {
 	n := 4
@@ -18698,6 +18995,9 @@ func (v *FSInfoArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *FSInfoArgs) ResetXDR() {
 	v.FSRoot.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v FSInfoArgs) String() string { return text.String(&v, "FSINFO3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSInfoResOK) XDRSize() int {
@@ -18848,6 +19148,9 @@ func (v *FSInfoResOK) ResetXDR() {
 	v.Properties = 0
 }
 
+// String returns v as text, for logs.
+func (v FSInfoResOK) String() string { return text.String(&v, "FSINFO3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSInfoResFail) XDRSize() int {
 	n := 0
@@ -18950,6 +19253,9 @@ func (v *FSInfoResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *FSInfoResFail) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v FSInfoResFail) String() string { return text.String(&v, "FSINFO3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSInfoRes) XDRSize() int {
@@ -19174,6 +19480,9 @@ func (v *FSInfoRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v FSInfoRes) String() string { return text.String(&v, "FSINFO3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathConfArgs) XDRSize() int {
 	n := 4
@@ -19287,6 +19596,9 @@ func (v *PathConfArgs) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *PathConfArgs) ResetXDR() {
 	v.Object.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v PathConfArgs) String() string { return text.String(&v, "PATHCONF3args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathConfResOK) XDRSize() int {
@@ -19456,6 +19768,9 @@ func (v *PathConfResOK) ResetXDR() {
 	v.CasePreserving = false
 }
 
+// String returns v as text, for logs.
+func (v PathConfResOK) String() string { return text.String(&v, "PATHCONF3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathConfResFail) XDRSize() int {
 	n := 0
@@ -19558,6 +19873,9 @@ func (v *PathConfResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *PathConfResFail) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v PathConfResFail) String() string { return text.String(&v, "PATHCONF3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathConfRes) XDRSize() int {
@@ -19805,6 +20123,9 @@ func (v *PathConfRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v PathConfRes) String() string { return text.String(&v, "PATHCONF3res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CommitArgs) XDRSize() int {
 	n := 16
@@ -19936,6 +20257,9 @@ func (v *CommitArgs) ResetXDR() {
 	v.Count = 0
 }
 
+// String returns v as text, for logs.
+func (v CommitArgs) String() string { return text.String(&v, "COMMIT3args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CommitResOK) XDRSize() int {
 	n := 8
@@ -20037,6 +20361,9 @@ func (v *CommitResOK) ResetXDR() {
 	clear(v.Verf[:])
 }
 
+// String returns v as text, for logs.
+func (v CommitResOK) String() string { return text.String(&v, "COMMIT3resok") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CommitResFail) XDRSize() int {
 	n := 0
@@ -20122,6 +20449,9 @@ func (v *CommitResFail) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *CommitResFail) ResetXDR() {
 	v.FileWcc.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v CommitResFail) String() string { return text.String(&v, "COMMIT3resfail") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CommitRes) XDRSize() int {
@@ -20288,6 +20618,9 @@ func (v *CommitRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v CommitRes) String() string { return text.String(&v, "COMMIT3res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // Program CONFIG_RDMA_PROG and its procedures (RFC 5531 §12).
@@ -125,6 +126,9 @@ func (v *Req) ResetXDR() {
 	v.MaxRDMARead = 0
 }
 
+// String returns v as text, for logs.
+func (v Req) String() string { return text.String(&v, "config_rdma_req") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Reply) XDRSize() int {
 	return 12
@@ -212,3 +216,6 @@ func (v *Reply) ResetXDR() {
 	v.Align = 0
 	v.MaxRDMARead = 0
 }
+
+// String returns v as text, for logs.
+func (v Reply) String() string { return text.String(&v, "config_rdma_reply") }

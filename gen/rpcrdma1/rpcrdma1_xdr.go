@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // Segment is struct xdr_rdma_segment.
@@ -253,6 +254,9 @@ func (v *Segment) ResetXDR() {
 	v.Offset = 0
 }
 
+// String returns v as text, for logs.
+func (v Segment) String() string { return text.String(&v, "xdr_rdma_segment") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadChunk) XDRSize() int {
 	return 20
@@ -347,6 +351,9 @@ func (v *ReadChunk) ResetXDR() {
 	v.Position = 0
 	v.Target.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadChunk) String() string { return text.String(&v, "xdr_read_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int {
@@ -466,6 +473,9 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
+
+// String returns v as text, for logs.
+func (v WriteChunk) String() string { return text.String(&v, "xdr_write_chunk") }
 
 // String returns the XDR name of v, such as RDMA_MSG. Without a name, it is rdma_proc(NUMBER).
 func (v Proc) String() string {
@@ -918,6 +928,9 @@ func (v *Header) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v Header) String() string { return text.String(&v, "rpc_rdma_header") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderNomsg) XDRSize() int {
 	n := 12
@@ -1246,6 +1259,9 @@ func (v *HeaderNomsg) ResetXDR() {
 		v.Reply.Value.ResetXDR()
 	}
 }
+
+// String returns v as text, for logs.
+func (v HeaderNomsg) String() string { return text.String(&v, "rpc_rdma_header_nomsg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPadded) XDRSize() int {
@@ -1589,6 +1605,9 @@ func (v *HeaderPadded) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v HeaderPadded) String() string { return text.String(&v, "rpc_rdma_header_padded") }
+
 // String returns the XDR name of v, such as ERR_VERS. Without a name, it is rpc_rdma_errcode(NUMBER).
 func (v ErrCode) String() string {
 	return enumErrCode.String(int32(v))
@@ -1797,6 +1816,9 @@ func (v *VersionRange) ResetXDR() {
 	v.High = 0
 }
 
+// String returns v as text, for logs.
+func (v VersionRange) String() string { return text.String(&v, "rpc_rdma_errvers") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Error) XDRSize() int {
 	n := 4
@@ -1940,6 +1962,9 @@ func (v *Error) ResetXDR() {
 	}
 	v.Err = 0
 }
+
+// String returns v as text, for logs.
+func (v Error) String() string { return text.String(&v, "rpc_rdma_error") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Body) XDRSize() int {
@@ -2945,6 +2970,9 @@ func (v *Body) ResetXDR() {
 	v.Proc = 0
 }
 
+// String returns v as text, for logs.
+func (v Body) String() string { return text.String(&v, "rdma_body") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Message) XDRSize() int {
 	n := 16
@@ -3948,3 +3976,6 @@ func (v *Message) ResetXDR() {
 	v.Credit = 0
 	v.Body.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Message) String() string { return text.String(&v, "rdma_msg") }

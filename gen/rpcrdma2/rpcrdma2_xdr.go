@@ -34,6 +34,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -369,6 +370,9 @@ func (v *Msg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Msg) String() string { return text.String(&v, "rpcrdma2_msg") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nomsg) XDRSize() int {
 	n := 0
@@ -443,6 +447,9 @@ func (v *Nomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Nomsg) ResetXDR() {
 	v.Chunks.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Nomsg) String() string { return text.String(&v, "rpcrdma2_nomsg") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ErrCode) XDRSize() int {
@@ -621,6 +628,9 @@ func (v *VersionRange) ResetXDR() {
 	v.High = 0
 }
 
+// String returns v as text, for logs.
+func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteShortage) XDRSize() int {
 	return 8
@@ -711,6 +721,9 @@ func (v *WriteShortage) ResetXDR() {
 	v.ChunkIndex = 0
 	v.LengthNeeded = 0
 }
+
+// String returns v as text, for logs.
+func (v WriteShortage) String() string { return text.String(&v, "rpcrdma2_err_write") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Error) XDRSize() int {
@@ -973,6 +986,9 @@ func (v *Error) ResetXDR() {
 	v.Err = 0
 }
 
+// String returns v as text, for logs.
+func (v Error) String() string { return text.String(&v, "rpcrdma2_error") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ConnProp) XDRSize() int {
 	n := 4
@@ -1122,6 +1138,9 @@ func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
 }
 
+// String returns v as text, for logs.
+func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_connprop") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Common) XDRSize() int {
 	return 16
@@ -1218,6 +1237,9 @@ func (v *Common) ResetXDR() {
 	v.Credit = 0
 	v.Htype = 0
 }
+
+// String returns v as text, for logs.
+func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPrefix) XDRSize() int {
@@ -1316,6 +1338,9 @@ func (v *HeaderPrefix) ResetXDR() {
 	v.Flags = 0
 }
 
+// String returns v as text, for logs.
+func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Segment) XDRSize() int {
 	return 16
@@ -1409,6 +1434,9 @@ func (v *Segment) ResetXDR() {
 	v.Length = 0
 	v.Offset = 0
 }
+
+// String returns v as text, for logs.
+func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadSegment) XDRSize() int {
@@ -1504,6 +1532,9 @@ func (v *ReadSegment) ResetXDR() {
 	v.Position = 0
 	v.Target.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int {
@@ -1623,6 +1654,9 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
+
+// String returns v as text, for logs.
+func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ChunkLists) XDRSize() int {
@@ -1962,6 +1996,9 @@ func (v *ChunkLists) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropID) XDRSize() int {
 	return 4
@@ -2157,6 +2194,9 @@ func (v *PropVal) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v PropVal) String() string { return text.String(&v, "rpcrdma2_propval") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSet) XDRSize() int {
 	n := 4
@@ -2306,6 +2346,9 @@ func (v *PropSet) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSubset) XDRSize() int {
 	n := 4
@@ -2416,6 +2459,9 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *PropSubset) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropMaxSendSize) XDRSize() int {
@@ -2949,6 +2995,9 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *PropHostAuth) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v PropHostAuth) String() string { return text.String(&v, "rpcrdma2_prop_hostauth") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

@@ -50,6 +50,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -519,6 +520,9 @@ func (v *VersionRange) ResetXDR() {
 	v.High = 0
 }
 
+// String returns v as text, for logs.
+func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteShortage) XDRSize() int {
 	return 8
@@ -609,6 +613,9 @@ func (v *WriteShortage) ResetXDR() {
 	v.ChunkIndex = 0
 	v.LengthNeeded = 0
 }
+
+// String returns v as text, for logs.
+func (v WriteShortage) String() string { return text.String(&v, "rpcrdma2_err_write") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Error) XDRSize() int {
@@ -871,6 +878,9 @@ func (v *Error) ResetXDR() {
 	v.Err = 0
 }
 
+// String returns v as text, for logs.
+func (v Error) String() string { return text.String(&v, "rpcrdma2_hdr_error") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ConnProp) XDRSize() int {
 	n := 4
@@ -1019,6 +1029,9 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 func (v *ConnProp) ResetXDR() {
 	v.Props = v.Props[:0]
 }
+
+// String returns v as text, for logs.
+func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_hdr_connprop") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallExternal) XDRSize() int {
@@ -1426,6 +1439,9 @@ func (v *CallExternal) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v CallExternal) String() string { return text.String(&v, "rpcrdma2_hdr_call_external") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallMiddle) XDRSize() int {
 	return 4
@@ -1511,6 +1527,9 @@ func (v *CallMiddle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *CallMiddle) ResetXDR() {
 	v.Remaining = 0
 }
+
+// String returns v as text, for logs.
+func (v CallMiddle) String() string { return text.String(&v, "rpcrdma2_hdr_call_middle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallInline) XDRSize() int {
@@ -1850,6 +1869,9 @@ func (v *CallInline) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v CallInline) String() string { return text.String(&v, "rpcrdma2_hdr_call_inline") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyExternal) XDRSize() int {
 	n := 8
@@ -2111,6 +2133,9 @@ func (v *ReplyExternal) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v ReplyExternal) String() string { return text.String(&v, "rpcrdma2_hdr_reply_external") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyMiddle) XDRSize() int {
 	return 4
@@ -2196,6 +2221,9 @@ func (v *ReplyMiddle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *ReplyMiddle) ResetXDR() {
 	v.Remaining = 0
 }
+
+// String returns v as text, for logs.
+func (v ReplyMiddle) String() string { return text.String(&v, "rpcrdma2_hdr_reply_middle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyInline) XDRSize() int {
@@ -2371,6 +2399,9 @@ func (v *ReplyInline) ResetXDR() {
 	v.Writes = v.Writes[:0]
 }
 
+// String returns v as text, for logs.
+func (v ReplyInline) String() string { return text.String(&v, "rpcrdma2_hdr_reply_inline") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Common) XDRSize() int {
 	return 16
@@ -2468,6 +2499,9 @@ func (v *Common) ResetXDR() {
 	v.Htype = 0
 }
 
+// String returns v as text, for logs.
+func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *HeaderPrefix) XDRSize() int {
 	return 16
@@ -2561,6 +2595,9 @@ func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *HeaderPrefix) ResetXDR() {
 	v.Start.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Segment) XDRSize() int {
@@ -2656,6 +2693,9 @@ func (v *Segment) ResetXDR() {
 	v.Offset = 0
 }
 
+// String returns v as text, for logs.
+func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadSegment) XDRSize() int {
 	return 20
@@ -2750,6 +2790,9 @@ func (v *ReadSegment) ResetXDR() {
 	v.Position = 0
 	v.Target.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_segment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int {
@@ -2869,6 +2912,9 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *WriteChunk) ResetXDR() {
 	v.Target = v.Target[:0]
 }
+
+// String returns v as text, for logs.
+func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropID) XDRSize() int {
@@ -3065,6 +3111,9 @@ func (v *PropVal) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v PropVal) String() string { return text.String(&v, "rpcrdma2_propval") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSet) XDRSize() int {
 	n := 4
@@ -3214,6 +3263,9 @@ func (v *PropSet) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropSubset) XDRSize() int {
 	n := 4
@@ -3324,6 +3376,9 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *PropSubset) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PropMaxSendSize) XDRSize() int {
@@ -3857,6 +3912,9 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *PropHostAuth) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v PropHostAuth) String() string { return text.String(&v, "rpcrdma2_prop_hostauth") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

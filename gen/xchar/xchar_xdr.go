@@ -48,6 +48,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -365,6 +366,9 @@ func (v *Value) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v Value) String() string { return text.String(&v, "xcharval") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Spec) XDRSize() int {
 	n := 4
@@ -508,6 +512,9 @@ func (v *Spec) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v Spec) String() string { return text.String(&v, "xcharspec") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Subset) XDRSize() int {
 	n := 4
@@ -618,6 +625,9 @@ func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Subset) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Subset) String() string { return text.String(&v, "xcharsubset") }
 
 // String returns the XDR name of v, such as BKRQSUP_UNKNOWN. Without a name, it is bkrqsup(NUMBER).
 func (v BackwardSupport) String() string {
@@ -1113,6 +1123,9 @@ func (v *Init) ResetXDR() {
 	v.NoChange = v.NoChange[:0]
 }
 
+// String returns v as text, for logs.
+func (v Init) String() string { return text.String(&v, "optinfo_initxch") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Req) XDRSize() int {
 	n := 4
@@ -1255,6 +1268,9 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Req) ResetXDR() {
 	v.Want = v.Want[:0]
 }
+
+// String returns v as text, for logs.
+func (v Req) String() string { return text.String(&v, "optinfo_reqxch") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Resp) XDRSize() int {
@@ -1447,6 +1463,9 @@ func (v *Resp) ResetXDR() {
 	v.Pending = v.Pending[:0]
 }
 
+// String returns v as text, for logs.
+func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Upd) XDRSize() int {
 	n := 12
@@ -1568,6 +1587,9 @@ func (v *Upd) ResetXDR() {
 	v.Now.ResetXDR()
 	v.PendClear = false
 }
+
+// String returns v as text, for logs.
+func (v Upd) String() string { return text.String(&v, "optinfo_updxch") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -295,6 +296,9 @@ func (v *Optional) ResetXDR() {
 	v.Op = 0
 	v.Info = nil
 }
+
+// String returns v as text, for logs.
+func (v Optional) String() string { return text.String(&v, "xcharcarrier_optional") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

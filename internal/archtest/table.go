@@ -70,17 +70,18 @@ func Table() []Row {
 
 		// The packages that generated code imports, and generated code.
 		{Package: "runtime/xdr"},
+		{Package: "runtime/xdr/text", Imports: []string{"runtime/xdr/describe"}, Sequential: true},
 		{Package: "runtime/xdr/codec", Imports: []string{"runtime/xdr"}},
 		{Package: "runtime/xdr/describe"},
 		{Package: "runtime/xdr/xdrjson", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/describe", "internal/jsontext"}},
 		{Package: "runtime/xdr/codectest", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
 		// Calls and services know no carrier. rpcbind is reached over TCP.
-		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec"}},
-		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/oncrpc", "runtime/oncrpc/record"}},
+		{Package: "runtime/oncrpc", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text"}},
+		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/record"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		// R332: a draft that no connection speaks. It stays apart from the profile in use.
-		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/codec"}, Alone: true},
-		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/codec", "gen/*"}},
+		{Package: "gen/rpcrdma2draft07", Imports: []string{"runtime/*", "runtime/xdr/*"}, Alone: true},
+		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/*", "gen/*"}},
 		{Package: "gen/*/*", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/rpc", "gen/*"}}, // stubs
 
 		// Verbs and their providers do not depend on RPC.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -478,6 +479,9 @@ func (v *OpaqueAuth) ResetXDR() {
 	v.Flavor = 0
 	v.Body = nil
 }
+
+// String returns v as text, for logs.
+func (v OpaqueAuth) String() string { return text.String(&v, "rpc_opaque_auth") }
 
 // String returns the XDR name of v, such as CALL. Without a name, it is rpc_msg_type(NUMBER).
 func (v MsgType) String() string {
@@ -1202,6 +1206,9 @@ func (v *VersionRange) ResetXDR() {
 	v.High = 0
 }
 
+// String returns v as text, for logs.
+func (v VersionRange) String() string { return text.String(&v, "rpc_version_range") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CallBody) XDRSize() int {
 	n := 32
@@ -1377,6 +1384,9 @@ func (v *CallBody) ResetXDR() {
 	v.Verf.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v CallBody) String() string { return text.String(&v, "rpc_call_body") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyData) XDRSize() int {
 	n := 4
@@ -1533,6 +1543,9 @@ func (v *ReplyData) ResetXDR() {
 	}
 	v.Stat = 0
 }
+
+// String returns v as text, for logs.
+func (v ReplyData) String() string { return text.String(&v, "rpc_reply_data") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AcceptedReply) XDRSize() int {
@@ -1723,6 +1736,9 @@ func (v *AcceptedReply) ResetXDR() {
 	v.Data.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v AcceptedReply) String() string { return text.String(&v, "rpc_accepted_reply") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *RejectedReply) XDRSize() int {
 	n := 4
@@ -1888,6 +1904,9 @@ func (v *RejectedReply) ResetXDR() {
 	}
 	v.Stat = 0
 }
+
+// String returns v as text, for logs.
+func (v RejectedReply) String() string { return text.String(&v, "rpc_rejected_reply") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReplyBody) XDRSize() int {
@@ -2226,6 +2245,9 @@ func (v *ReplyBody) ResetXDR() {
 	}
 	v.Stat = 0
 }
+
+// String returns v as text, for logs.
+func (v ReplyBody) String() string { return text.String(&v, "rpc_reply_body") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Body) XDRSize() int {
@@ -2710,6 +2732,9 @@ func (v *Body) ResetXDR() {
 	}
 	v.Type = 0
 }
+
+// String returns v as text, for logs.
+func (v Body) String() string { return text.String(&v, "rpc_msg_body") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Header) XDRSize() int {
@@ -3203,6 +3228,9 @@ func (v *Header) ResetXDR() {
 	v.Body.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Header) String() string { return text.String(&v, "rpc_msg") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *AuthSysParms) XDRSize() int {
 	n := 20
@@ -3378,3 +3406,6 @@ func (v *AuthSysParms) ResetXDR() {
 	v.GID = 0
 	v.Gids = v.Gids[:0]
 }
+
+// String returns v as text, for logs.
+func (v AuthSysParms) String() string { return text.String(&v, "authsys_parms") }

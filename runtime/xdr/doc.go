@@ -16,6 +16,9 @@
 //	CheckXDR([]byte) (int, error)          // checks the value at the front, returns its size
 //	ResetXDR()                             // empties the value, keeps the capacity of its slices
 //
+// By default, types have the method String too, on T: text for logs, see package text. Types of
+// strings return the string; types of more than 16 KiB have the method on *T.
+//
 // The methods PutXDR, GetXDR and SkipXDR are for other generated code. They take a buffer and
 // an offset and return the next offset.
 //

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -529,6 +530,9 @@ func (v *Device) ResetXDR() {
 	v.MinorNo = 0
 }
 
+// String returns v as text, for logs.
+func (v Device) String() string { return text.String(&v, "dp_device") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Time) XDRSize() int {
 	return 8
@@ -613,6 +617,9 @@ func (v *Time) ResetXDR() {
 	v.Seconds = 0
 	v.Nanoseconds = 0
 }
+
+// String returns v as text, for logs.
+func (v Time) String() string { return text.String(&v, "dp_time") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Attr) XDRSize() int {
@@ -751,6 +758,9 @@ func (v *Attr) ResetXDR() {
 	v.Modified.ResetXDR()
 	v.Changed.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Attr) String() string { return text.String(&v, "dp_attr") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OptAttr) XDRSize() int {
@@ -930,6 +940,9 @@ func (v *OptAttr) ResetXDR() {
 	v.Present = false
 }
 
+// String returns v as text, for logs.
+func (v OptAttr) String() string { return text.String(&v, "dp_opt_attr") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Handle) XDRSize() int {
 	n := 4
@@ -1043,6 +1056,9 @@ func (v *Handle) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Handle) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v Handle) String() string { return text.String(&v, "dp_handle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OptHandle) XDRSize() int {
@@ -1203,6 +1219,9 @@ func (v *OptHandle) ResetXDR() {
 	}
 	v.Present = false
 }
+
+// String returns v as text, for logs.
+func (v OptHandle) String() string { return text.String(&v, "dp_opt_handle") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry) XDRSize() int {
@@ -1445,6 +1464,9 @@ func (v *Entry) ResetXDR() {
 	v.Attr.ResetXDR()
 	v.Handle.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Entry) String() string { return text.String(&v, "dp_entry") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Listing) XDRSize() int {
@@ -1796,6 +1818,9 @@ func (v *Listing) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
+
+// String returns v as text, for logs.
+func (v Listing) String() string { return text.String(&v, "dp_listing") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Reply) XDRSize() int {
@@ -2223,6 +2248,9 @@ func (v *Reply) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Reply) String() string { return text.String(&v, "dp_reply") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Blob) XDRSize() int {
 	n := 4
@@ -2319,3 +2347,6 @@ func (v *Blob) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Blob) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v Blob) String() string { return text.String(&v, "dp_blob") }

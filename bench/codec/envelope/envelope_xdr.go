@@ -17,6 +17,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -511,6 +512,9 @@ func (v *Hash) ResetXDR() {
 	clear((*v)[:])
 }
 
+// String returns v as text, for logs.
+func (v Hash) String() string { return text.String(&v, "ev_hash") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Signature) XDRSize() int {
 	n := 4
@@ -625,10 +629,8 @@ func (v *Signature) ResetXDR() {
 	*v = nil
 }
 
-// String returns the bytes as a string.
-func (v Text) String() string {
-	return string(v)
-}
+// String returns v as text, for logs.
+func (v Signature) String() string { return text.String(&v, "ev_signature") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Text) XDRSize() int {
@@ -737,6 +739,9 @@ func (v *Text) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Text) ResetXDR() {
 	*v = nil
 }
+
+// String returns the bytes as a string.
+func (v Text) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Amount) XDRSize() int {
@@ -1044,6 +1049,9 @@ func (v *TaggedKey) ResetXDR() {
 	clear(v.Key[:])
 }
 
+// String returns v as text, for logs.
+func (v TaggedKey) String() string { return text.String(&v, "ev_tagged_key") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Account) XDRSize() int {
 	n := 4
@@ -1234,6 +1242,9 @@ func (v *Account) ResetXDR() {
 	}
 	v.Kind = 0
 }
+
+// String returns v as text, for logs.
+func (v Account) String() string { return text.String(&v, "ev_account") }
 
 // String returns the XDR name of v, such as EV_ASSET_NATIVE. Without a name, it is ev_asset_kind(NUMBER).
 func (v AssetKind) String() string {
@@ -1487,6 +1498,9 @@ func (v *ShortAsset) ResetXDR() {
 	v.Issuer.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v ShortAsset) String() string { return text.String(&v, "ev_short_asset") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LongAsset) XDRSize() int {
 	n := 12
@@ -1610,6 +1624,9 @@ func (v *LongAsset) ResetXDR() {
 	clear(v.Code[:])
 	v.Issuer.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v LongAsset) String() string { return text.String(&v, "ev_long_asset") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Asset) XDRSize() int {
@@ -1861,6 +1878,9 @@ func (v *Asset) ResetXDR() {
 	v.Kind = 0
 }
 
+// String returns v as text, for logs.
+func (v Asset) String() string { return text.String(&v, "ev_asset") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Price) XDRSize() int {
 	return 8
@@ -1945,6 +1965,9 @@ func (v *Price) ResetXDR() {
 	v.Numerator = 0
 	v.Denominator = 0
 }
+
+// String returns v as text, for logs.
+func (v Price) String() string { return text.String(&v, "ev_price") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Payment) XDRSize() int {
@@ -2081,6 +2104,9 @@ func (v *Payment) ResetXDR() {
 	v.Asset.ResetXDR()
 	v.Amount = 0
 }
+
+// String returns v as text, for logs.
+func (v Payment) String() string { return text.String(&v, "ev_payment") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PathPayment) XDRSize() int {
@@ -2291,6 +2317,9 @@ func (v *PathPayment) ResetXDR() {
 	v.Path = v.Path[:0]
 }
 
+// String returns v as text, for logs.
+func (v PathPayment) String() string { return text.String(&v, "ev_path_payment") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Offer) XDRSize() int {
 	n := 24
@@ -2406,6 +2435,9 @@ func (v *Offer) ResetXDR() {
 	v.Price.ResetXDR()
 	v.ID = 0
 }
+
+// String returns v as text, for logs.
+func (v Offer) String() string { return text.String(&v, "ev_offer") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Signer) XDRSize() int {
@@ -2530,6 +2562,9 @@ func (v *Signer) ResetXDR() {
 	v.Key.ResetXDR()
 	v.Weight = 0
 }
+
+// String returns v as text, for logs.
+func (v Signer) String() string { return text.String(&v, "ev_signer") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Options) XDRSize() int {
@@ -2955,6 +2990,9 @@ func (v *Options) ResetXDR() {
 	}
 }
 
+// String returns v as text, for logs.
+func (v Options) String() string { return text.String(&v, "ev_options") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Data) XDRSize() int {
 	n := 8
@@ -3140,6 +3178,9 @@ func (v *Data) ResetXDR() {
 		v.Value.Value = nil
 	}
 }
+
+// String returns v as text, for logs.
+func (v Data) String() string { return text.String(&v, "ev_data") }
 
 // String returns the XDR name of v, such as EV_CREATE. Without a name, it is ev_operation_kind(NUMBER).
 func (v OperationKind) String() string {
@@ -3394,6 +3435,9 @@ func (v *Create) ResetXDR() {
 	v.Destination.ResetXDR()
 	v.Balance = 0
 }
+
+// String returns v as text, for logs.
+func (v Create) String() string { return text.String(&v, "ev_create") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Body) XDRSize() int {
@@ -4448,6 +4492,9 @@ func (v *Body) ResetXDR() {
 	v.Kind = 0
 }
 
+// String returns v as text, for logs.
+func (v Body) String() string { return text.String(&v, "ev_body") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Operation) XDRSize() int {
 	n := 4
@@ -4606,6 +4653,9 @@ func (v *Operation) ResetXDR() {
 	}
 	v.Body.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Operation) String() string { return text.String(&v, "ev_operation") }
 
 // String returns the XDR name of v, such as EV_MEMO_NONE. Without a name, it is ev_memo_kind(NUMBER).
 func (v MemoKind) String() string {
@@ -4955,6 +5005,9 @@ func (v *Memo) ResetXDR() {
 	v.Kind = 0
 }
 
+// String returns v as text, for logs.
+func (v Memo) String() string { return text.String(&v, "ev_memo") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bounds) XDRSize() int {
 	n := 20
@@ -5089,6 +5142,9 @@ func (v *Bounds) ResetXDR() {
 		v.Ledger.Value = 0
 	}
 }
+
+// String returns v as text, for logs.
+func (v Bounds) String() string { return text.String(&v, "ev_bounds") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Transaction) XDRSize() int {
@@ -5507,6 +5563,9 @@ func (v *Transaction) ResetXDR() {
 	v.Operations = v.Operations[:0]
 }
 
+// String returns v as text, for logs.
+func (v Transaction) String() string { return text.String(&v, "ev_transaction") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Decorated) XDRSize() int {
 	n := 8
@@ -5626,6 +5685,9 @@ func (v *Decorated) ResetXDR() {
 	clear(v.Hint[:])
 	v.Signature = nil
 }
+
+// String returns v as text, for logs.
+func (v Decorated) String() string { return text.String(&v, "ev_decorated") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Signed) XDRSize() int {
@@ -5805,6 +5867,9 @@ func (v *Signed) ResetXDR() {
 	v.Transaction.ResetXDR()
 	v.Signatures = v.Signatures[:0]
 }
+
+// String returns v as text, for logs.
+func (v Signed) String() string { return text.String(&v, "ev_signed") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bumped) XDRSize() int {
@@ -6034,6 +6099,9 @@ func (v *Bumped) ResetXDR() {
 	v.Inner.ResetXDR()
 	v.Signatures = v.Signatures[:0]
 }
+
+// String returns v as text, for logs.
+func (v Bumped) String() string { return text.String(&v, "ev_bumped") }
 
 // String returns the XDR name of v, such as EV_PLAIN. Without a name, it is ev_kind(NUMBER).
 func (v Kind) String() string {
@@ -6314,3 +6382,6 @@ func (v *Envelope) ResetXDR() {
 	}
 	v.Kind = 0
 }
+
+// String returns v as text, for logs.
+func (v Envelope) String() string { return text.String(&v, "ev_envelope") }

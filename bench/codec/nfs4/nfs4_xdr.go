@@ -55,6 +55,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -2946,6 +2947,9 @@ func (v *Attrlist4) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v Attrlist4) String() string { return text.String(&v, "attrlist4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bitmap4) XDRSize() int {
 	n := 4
@@ -3056,6 +3060,9 @@ func (v *Bitmap4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Bitmap4) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Bitmap4) String() string { return text.String(&v, "bitmap4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Changeid4) XDRSize() int {
@@ -3681,6 +3688,9 @@ func (v *NFSFH4) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v NFSFH4) String() string { return text.String(&v, "nfs_fh4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSLease4) XDRSize() int {
 	return 4
@@ -4036,6 +4046,9 @@ func (v *SecOid4) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v SecOid4) String() string { return text.String(&v, "sec_oid4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Seqid4) XDRSize() int {
 	return 4
@@ -4225,6 +4238,9 @@ func (v *UTF8String) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v UTF8String) String() string { return text.String(&v, "utf8string") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Linktext4) XDRSize() int {
 	n := 4
@@ -4327,6 +4343,9 @@ func (v *Linktext4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Linktext4) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v Linktext4) String() string { return text.String(&v, "linktext4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Pathname4) XDRSize() int {
@@ -4469,6 +4488,9 @@ func (v *Pathname4) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Pathname4) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Pathname4) String() string { return text.String(&v, "pathname4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSLockid4) XDRSize() int {
@@ -4642,6 +4664,9 @@ func (v *Verifier4) ResetXDR() {
 	clear((*v)[:])
 }
 
+// String returns v as text, for logs.
+func (v Verifier4) String() string { return text.String(&v, "verifier4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nfstime4) XDRSize() int {
 	return 12
@@ -4732,6 +4757,9 @@ func (v *Nfstime4) ResetXDR() {
 	v.Seconds = 0
 	v.Nseconds = 0
 }
+
+// String returns v as text, for logs.
+func (v Nfstime4) String() string { return text.String(&v, "nfstime4") }
 
 // String returns the XDR name of v, such as SET_TO_SERVER_TIME4. Without a name, it is time_how4(NUMBER).
 func (v TimeHow4) String() string {
@@ -5007,6 +5035,9 @@ func (v *Settime4) ResetXDR() {
 	v.SetIt = 0
 }
 
+// String returns v as text, for logs.
+func (v Settime4) String() string { return text.String(&v, "settime4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Fsid4) XDRSize() int {
 	return 16
@@ -5091,6 +5122,9 @@ func (v *Fsid4) ResetXDR() {
 	v.Major = 0
 	v.Minor = 0
 }
+
+// String returns v as text, for logs.
+func (v Fsid4) String() string { return text.String(&v, "fsid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSLocation4) XDRSize() int {
@@ -5307,6 +5341,9 @@ func (v *FSLocation4) ResetXDR() {
 	v.Server = v.Server[:0]
 	v.Rootpath = v.Rootpath[:0]
 }
+
+// String returns v as text, for logs.
+func (v FSLocation4) String() string { return text.String(&v, "fs_location4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *FSLocations4) XDRSize() int {
@@ -5636,6 +5673,9 @@ func (v *FSLocations4) ResetXDR() {
 	v.FSRoot = v.FSRoot[:0]
 	v.Locations = v.Locations[:0]
 }
+
+// String returns v as text, for logs.
+func (v FSLocations4) String() string { return text.String(&v, "fs_locations4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Acetype4) XDRSize() int {
@@ -6010,6 +6050,9 @@ func (v *Nfsace4) ResetXDR() {
 	v.Who = nil
 }
 
+// String returns v as text, for logs.
+func (v Nfsace4) String() string { return text.String(&v, "nfsace4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Specdata4) XDRSize() int {
 	return 8
@@ -6100,6 +6143,9 @@ func (v *Specdata4) ResetXDR() {
 	v.Specdata1 = 0
 	v.Specdata2 = 0
 }
+
+// String returns v as text, for logs.
+func (v Specdata4) String() string { return text.String(&v, "specdata4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4FHExpireType) XDRSize() int {
@@ -6801,6 +6847,9 @@ func (v *Fattr4ACL) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Fattr4ACL) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Fattr4ACL) String() string { return text.String(&v, "fattr4_acl") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Fattr4Aclsupport) XDRSize() int {
@@ -9429,6 +9478,9 @@ func (v *Fattr4) ResetXDR() {
 	v.AttrVals = nil
 }
 
+// String returns v as text, for logs.
+func (v Fattr4) String() string { return text.String(&v, "fattr4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ChangeInfo4) XDRSize() int {
 	return 20
@@ -9531,6 +9583,9 @@ func (v *ChangeInfo4) ResetXDR() {
 	v.Before = 0
 	v.After = 0
 }
+
+// String returns v as text, for logs.
+func (v ChangeInfo4) String() string { return text.String(&v, "change_info4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Clientaddr4) XDRSize() int {
@@ -9667,6 +9722,9 @@ func (v *Clientaddr4) ResetXDR() {
 	v.Netid = nil
 	v.Addr = nil
 }
+
+// String returns v as text, for logs.
+func (v Clientaddr4) String() string { return text.String(&v, "clientaddr4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbClient4) XDRSize() int {
@@ -9809,6 +9867,9 @@ func (v *CbClient4) ResetXDR() {
 	v.Location.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v CbClient4) String() string { return text.String(&v, "cb_client4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Stateid4) XDRSize() int {
 	return 16
@@ -9899,6 +9960,9 @@ func (v *Stateid4) ResetXDR() {
 	v.Seqid = 0
 	clear(v.Other[:])
 }
+
+// String returns v as text, for logs.
+func (v Stateid4) String() string { return text.String(&v, "stateid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSClientID4) XDRSize() int {
@@ -10020,6 +10084,9 @@ func (v *NFSClientID4) ResetXDR() {
 	v.ID = nil
 }
 
+// String returns v as text, for logs.
+func (v NFSClientID4) String() string { return text.String(&v, "nfs_client_id4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenOwner4) XDRSize() int {
 	n := 12
@@ -10140,6 +10207,9 @@ func (v *OpenOwner4) ResetXDR() {
 	v.Owner = nil
 }
 
+// String returns v as text, for logs.
+func (v OpenOwner4) String() string { return text.String(&v, "open_owner4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *LockOwner4) XDRSize() int {
 	n := 12
@@ -10259,6 +10329,9 @@ func (v *LockOwner4) ResetXDR() {
 	v.Clientid = 0
 	v.Owner = nil
 }
+
+// String returns v as text, for logs.
+func (v LockOwner4) String() string { return text.String(&v, "lock_owner4") }
 
 // String returns the XDR name of v, such as READ_LT. Without a name, it is nfs_lock_type4(NUMBER).
 func (v NFSLockType4) String() string {
@@ -10474,6 +10547,9 @@ func (v *Access4Args) ResetXDR() {
 	v.Access = 0
 }
 
+// String returns v as text, for logs.
+func (v Access4Args) String() string { return text.String(&v, "ACCESS4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Access4Resok) XDRSize() int {
 	return 8
@@ -10564,6 +10640,9 @@ func (v *Access4Resok) ResetXDR() {
 	v.Supported = 0
 	v.Access = 0
 }
+
+// String returns v as text, for logs.
+func (v Access4Resok) String() string { return text.String(&v, "ACCESS4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Access4Res) XDRSize() int {
@@ -10711,6 +10790,9 @@ func (v *Access4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Access4Res) String() string { return text.String(&v, "ACCESS4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Close4Args) XDRSize() int {
 	return 20
@@ -10803,6 +10885,9 @@ func (v *Close4Args) ResetXDR() {
 	v.Seqid = 0
 	v.OpenStateid.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Close4Args) String() string { return text.String(&v, "CLOSE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Close4Res) XDRSize() int {
@@ -10950,6 +11035,9 @@ func (v *Close4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Close4Res) String() string { return text.String(&v, "CLOSE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Args) XDRSize() int {
 	return 12
@@ -11041,6 +11129,9 @@ func (v *Commit4Args) ResetXDR() {
 	v.Count = 0
 }
 
+// String returns v as text, for logs.
+func (v Commit4Args) String() string { return text.String(&v, "COMMIT4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Resok) XDRSize() int {
 	return 8
@@ -11126,6 +11217,9 @@ func (v *Commit4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Commit4Resok) ResetXDR() {
 	clear(v.Writeverf[:])
 }
+
+// String returns v as text, for logs.
+func (v Commit4Resok) String() string { return text.String(&v, "COMMIT4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Commit4Res) XDRSize() int {
@@ -11269,6 +11363,9 @@ func (v *Commit4Res) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Commit4Res) String() string { return text.String(&v, "COMMIT4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Createtype4) XDRSize() int {
@@ -11467,6 +11564,9 @@ func (v *Createtype4) ResetXDR() {
 	}
 	v.Type = 0
 }
+
+// String returns v as text, for logs.
+func (v Createtype4) String() string { return text.String(&v, "createtype4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Args) XDRSize() int {
@@ -11770,6 +11870,9 @@ func (v *Create4Args) ResetXDR() {
 	v.Createattrs.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Create4Args) String() string { return text.String(&v, "CREATE4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Resok) XDRSize() int {
 	n := 24
@@ -11898,6 +12001,9 @@ func (v *Create4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 	v.Attrset = v.Attrset[:0]
 }
+
+// String returns v as text, for logs.
+func (v Create4Resok) String() string { return text.String(&v, "CREATE4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Create4Res) XDRSize() int {
@@ -12082,6 +12188,9 @@ func (v *Create4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Create4Res) String() string { return text.String(&v, "CREATE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegpurge4Args) XDRSize() int {
 	return 8
@@ -12167,6 +12276,9 @@ func (v *Delegpurge4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *Delegpurge4Args) ResetXDR() {
 	v.Clientid = 0
 }
+
+// String returns v as text, for logs.
+func (v Delegpurge4Args) String() string { return text.String(&v, "DELEGPURGE4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegpurge4Res) XDRSize() int {
@@ -12265,6 +12377,9 @@ func (v *Delegpurge4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Delegpurge4Res) String() string { return text.String(&v, "DELEGPURGE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegreturn4Args) XDRSize() int {
 	return 16
@@ -12354,6 +12469,9 @@ func (v *Delegreturn4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr
 func (v *Delegreturn4Args) ResetXDR() {
 	v.Stateid.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Delegreturn4Args) String() string { return text.String(&v, "DELEGRETURN4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Delegreturn4Res) XDRSize() int {
@@ -12451,6 +12569,9 @@ func (v *Delegreturn4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *Delegreturn4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Delegreturn4Res) String() string { return text.String(&v, "DELEGRETURN4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Args) XDRSize() int {
@@ -12562,6 +12683,9 @@ func (v *Getattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Getattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
+
+// String returns v as text, for logs.
+func (v Getattr4Args) String() string { return text.String(&v, "GETATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Resok) XDRSize() int {
@@ -12708,6 +12832,9 @@ func (v *Getattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Getattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Getattr4Resok) String() string { return text.String(&v, "GETATTR4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getattr4Res) XDRSize() int {
@@ -12911,6 +13038,9 @@ func (v *Getattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Getattr4Res) String() string { return text.String(&v, "GETATTR4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getfh4Resok) XDRSize() int {
 	n := 4
@@ -13024,6 +13154,9 @@ func (v *Getfh4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Getfh4Resok) ResetXDR() {
 	v.Object = nil
 }
+
+// String returns v as text, for logs.
+func (v Getfh4Resok) String() string { return text.String(&v, "GETFH4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Getfh4Res) XDRSize() int {
@@ -13195,6 +13328,9 @@ func (v *Getfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Getfh4Res) String() string { return text.String(&v, "GETFH4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Args) XDRSize() int {
 	n := 4
@@ -13298,6 +13434,9 @@ func (v *Link4Args) ResetXDR() {
 	v.Newname = nil
 }
 
+// String returns v as text, for logs.
+func (v Link4Args) String() string { return text.String(&v, "LINK4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Resok) XDRSize() int {
 	return 20
@@ -13398,6 +13537,9 @@ func (v *Link4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Link4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Link4Resok) String() string { return text.String(&v, "LINK4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Link4Res) XDRSize() int {
@@ -13556,6 +13698,9 @@ func (v *Link4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Link4Res) String() string { return text.String(&v, "LINK4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenToLockOwner4) XDRSize() int {
 	n := 36
@@ -13686,6 +13831,9 @@ func (v *OpenToLockOwner4) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v OpenToLockOwner4) String() string { return text.String(&v, "open_to_lock_owner4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExistLockOwner4) XDRSize() int {
 	return 20
@@ -13778,6 +13926,9 @@ func (v *ExistLockOwner4) ResetXDR() {
 	v.Stateid.ResetXDR()
 	v.Seqid = 0
 }
+
+// String returns v as text, for logs.
+func (v ExistLockOwner4) String() string { return text.String(&v, "exist_lock_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Locker4) XDRSize() int {
@@ -13974,6 +14125,9 @@ func (v *Locker4) ResetXDR() {
 	}
 	v.NewLockOwner = false
 }
+
+// String returns v as text, for logs.
+func (v Locker4) String() string { return text.String(&v, "locker4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Args) XDRSize() int {
@@ -14203,6 +14357,9 @@ func (v *Lock4Args) ResetXDR() {
 	v.Locker.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Lock4Args) String() string { return text.String(&v, "LOCK4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Denied) XDRSize() int {
 	n := 32
@@ -14342,6 +14499,9 @@ func (v *Lock4Denied) ResetXDR() {
 	v.Owner.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Lock4Denied) String() string { return text.String(&v, "LOCK4denied") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Resok) XDRSize() int {
 	return 16
@@ -14431,6 +14591,9 @@ func (v *Lock4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Lock4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Lock4Resok) String() string { return text.String(&v, "LOCK4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lock4Res) XDRSize() int {
@@ -14651,6 +14814,9 @@ func (v *Lock4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Lock4Res) String() string { return text.String(&v, "LOCK4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lockt4Args) XDRSize() int {
 	n := 32
@@ -14789,6 +14955,9 @@ func (v *Lockt4Args) ResetXDR() {
 	v.Length = 0
 	v.Owner.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Lockt4Args) String() string { return text.String(&v, "LOCKT4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lockt4Res) XDRSize() int {
@@ -14992,6 +15161,9 @@ func (v *Lockt4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Lockt4Res) String() string { return text.String(&v, "LOCKT4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Locku4Args) XDRSize() int {
 	return 40
@@ -15105,6 +15277,9 @@ func (v *Locku4Args) ResetXDR() {
 	v.Offset = 0
 	v.Length = 0
 }
+
+// String returns v as text, for logs.
+func (v Locku4Args) String() string { return text.String(&v, "LOCKU4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Locku4Res) XDRSize() int {
@@ -15252,6 +15427,9 @@ func (v *Locku4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Locku4Res) String() string { return text.String(&v, "LOCKU4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookup4Args) XDRSize() int {
 	n := 4
@@ -15355,6 +15533,9 @@ func (v *Lookup4Args) ResetXDR() {
 	v.Objname = nil
 }
 
+// String returns v as text, for logs.
+func (v Lookup4Args) String() string { return text.String(&v, "LOOKUP4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookup4Res) XDRSize() int {
 	return 4
@@ -15452,6 +15633,9 @@ func (v *Lookup4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Lookup4Res) String() string { return text.String(&v, "LOOKUP4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Lookupp4Res) XDRSize() int {
 	return 4
@@ -15548,6 +15732,9 @@ func (v *Lookupp4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Lookupp4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Lookupp4Res) String() string { return text.String(&v, "LOOKUPP4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nverify4Args) XDRSize() int {
@@ -15695,6 +15882,9 @@ func (v *Nverify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Nverify4Args) String() string { return text.String(&v, "NVERIFY4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Nverify4Res) XDRSize() int {
 	return 4
@@ -15791,6 +15981,9 @@ func (v *Nverify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Nverify4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Nverify4Res) String() string { return text.String(&v, "NVERIFY4res") }
 
 // String returns the XDR name of v, such as UNCHECKED4. Without a name, it is createmode4(NUMBER).
 func (v Createmode4) String() string {
@@ -16141,6 +16334,9 @@ func (v *Createhow4) ResetXDR() {
 	}
 	v.Mode = 0
 }
+
+// String returns v as text, for logs.
+func (v Createhow4) String() string { return text.String(&v, "createhow4") }
 
 // String returns the XDR name of v, such as OPEN4_NOCREATE. Without a name, it is opentype4(NUMBER).
 func (v Opentype4) String() string {
@@ -16540,6 +16736,9 @@ func (v *Openflag4) ResetXDR() {
 	v.Opentype = 0
 }
 
+// String returns v as text, for logs.
+func (v Openflag4) String() string { return text.String(&v, "openflag4") }
+
 // String returns the XDR name of v, such as NFS_LIMIT_SIZE. Without a name, it is limit_by4(NUMBER).
 func (v LimitBy4) String() string {
 	return enumLimitBy4.String(int32(v))
@@ -16759,6 +16958,9 @@ func (v *NFSModifiedLimit4) ResetXDR() {
 	v.BytesPerBlock = 0
 }
 
+// String returns v as text, for logs.
+func (v NFSModifiedLimit4) String() string { return text.String(&v, "nfs_modified_limit4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSSpaceLimit4) XDRSize() int {
 	n := 4
@@ -16924,6 +17126,9 @@ func (v *NFSSpaceLimit4) ResetXDR() {
 	}
 	v.Limitby = 0
 }
+
+// String returns v as text, for logs.
+func (v NFSSpaceLimit4) String() string { return text.String(&v, "nfs_space_limit4") }
 
 // String returns the XDR name of v, such as OPEN_DELEGATE_NONE. Without a name, it is open_delegation_type4(NUMBER).
 func (v OpenDelegationType4) String() string {
@@ -17292,6 +17497,9 @@ func (v *OpenClaimDelegateCur4) ResetXDR() {
 	v.File = nil
 }
 
+// String returns v as text, for logs.
+func (v OpenClaimDelegateCur4) String() string { return text.String(&v, "open_claim_delegate_cur4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenClaim4) XDRSize() int {
 	n := 4
@@ -17579,6 +17787,9 @@ func (v *OpenClaim4) ResetXDR() {
 	}
 	v.Claim = 0
 }
+
+// String returns v as text, for logs.
+func (v OpenClaim4) String() string { return text.String(&v, "open_claim4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Args) XDRSize() int {
@@ -18109,6 +18320,9 @@ func (v *Open4Args) ResetXDR() {
 	v.Claim.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Open4Args) String() string { return text.String(&v, "OPEN4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenReadDelegation4) XDRSize() int {
 	n := 36
@@ -18236,6 +18450,9 @@ func (v *OpenReadDelegation4) ResetXDR() {
 	v.Recall = false
 	v.Permissions.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v OpenReadDelegation4) String() string { return text.String(&v, "open_read_delegation4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenWriteDelegation4) XDRSize() int {
@@ -18451,6 +18668,9 @@ func (v *OpenWriteDelegation4) ResetXDR() {
 	v.SpaceLimit.ResetXDR()
 	v.Permissions.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v OpenWriteDelegation4) String() string { return text.String(&v, "open_write_delegation4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDelegation4) XDRSize() int {
@@ -18805,6 +19025,9 @@ func (v *OpenDelegation4) ResetXDR() {
 	}
 	v.DelegationType = 0
 }
+
+// String returns v as text, for logs.
+func (v OpenDelegation4) String() string { return text.String(&v, "open_delegation4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Resok) XDRSize() int {
@@ -19219,6 +19442,9 @@ func (v *Open4Resok) ResetXDR() {
 	v.Attrset = v.Attrset[:0]
 	v.Delegation.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Open4Resok) String() string { return text.String(&v, "OPEN4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Open4Res) XDRSize() int {
@@ -19697,6 +19923,9 @@ func (v *Open4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Open4Res) String() string { return text.String(&v, "OPEN4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Openattr4Args) XDRSize() int {
 	return 4
@@ -19790,6 +20019,9 @@ func (v *Openattr4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Openattr4Args) ResetXDR() {
 	v.Createdir = false
 }
+
+// String returns v as text, for logs.
+func (v Openattr4Args) String() string { return text.String(&v, "OPENATTR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Openattr4Res) XDRSize() int {
@@ -19888,6 +20120,9 @@ func (v *Openattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Openattr4Res) String() string { return text.String(&v, "OPENATTR4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Args) XDRSize() int {
 	return 20
@@ -19981,6 +20216,9 @@ func (v *OpenConfirm4Args) ResetXDR() {
 	v.Seqid = 0
 }
 
+// String returns v as text, for logs.
+func (v OpenConfirm4Args) String() string { return text.String(&v, "OPEN_CONFIRM4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Resok) XDRSize() int {
 	return 16
@@ -20070,6 +20308,9 @@ func (v *OpenConfirm4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 func (v *OpenConfirm4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v OpenConfirm4Resok) String() string { return text.String(&v, "OPEN_CONFIRM4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenConfirm4Res) XDRSize() int {
@@ -20217,6 +20458,9 @@ func (v *OpenConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v OpenConfirm4Res) String() string { return text.String(&v, "OPEN_CONFIRM4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Args) XDRSize() int {
 	return 28
@@ -20316,6 +20560,9 @@ func (v *OpenDowngrade4Args) ResetXDR() {
 	v.ShareDeny = 0
 }
 
+// String returns v as text, for logs.
+func (v OpenDowngrade4Args) String() string { return text.String(&v, "OPEN_DOWNGRADE4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Resok) XDRSize() int {
 	return 16
@@ -20405,6 +20652,9 @@ func (v *OpenDowngrade4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 func (v *OpenDowngrade4Resok) ResetXDR() {
 	v.Stateid.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v OpenDowngrade4Resok) String() string { return text.String(&v, "OPEN_DOWNGRADE4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *OpenDowngrade4Res) XDRSize() int {
@@ -20552,6 +20802,9 @@ func (v *OpenDowngrade4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v OpenDowngrade4Res) String() string { return text.String(&v, "OPEN_DOWNGRADE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Putfh4Args) XDRSize() int {
 	n := 4
@@ -20666,6 +20919,9 @@ func (v *Putfh4Args) ResetXDR() {
 	v.Object = nil
 }
 
+// String returns v as text, for logs.
+func (v Putfh4Args) String() string { return text.String(&v, "PUTFH4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Putfh4Res) XDRSize() int {
 	return 4
@@ -20762,6 +21018,9 @@ func (v *Putfh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 func (v *Putfh4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Putfh4Res) String() string { return text.String(&v, "PUTFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Putpubfh4Res) XDRSize() int {
@@ -20860,6 +21119,9 @@ func (v *Putpubfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Putpubfh4Res) String() string { return text.String(&v, "PUTPUBFH4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Putrootfh4Res) XDRSize() int {
 	return 4
@@ -20957,6 +21219,9 @@ func (v *Putrootfh4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Putrootfh4Res) String() string { return text.String(&v, "PUTROOTFH4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Args) XDRSize() int {
 	return 28
@@ -21052,6 +21317,9 @@ func (v *Read4Args) ResetXDR() {
 	v.Offset = 0
 	v.Count = 0
 }
+
+// String returns v as text, for logs.
+func (v Read4Args) String() string { return text.String(&v, "READ4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Resok) XDRSize() int {
@@ -21169,6 +21437,9 @@ func (v *Read4Resok) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
+
+// String returns v as text, for logs.
+func (v Read4Resok) String() string { return text.String(&v, "READ4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Read4Res) XDRSize() int {
@@ -21341,6 +21612,9 @@ func (v *Read4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Read4Res) String() string { return text.String(&v, "READ4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Args) XDRSize() int {
 	n := 28
@@ -21466,6 +21740,9 @@ func (v *Readdir4Args) ResetXDR() {
 	v.Maxcount = 0
 	v.AttrRequest = v.AttrRequest[:0]
 }
+
+// String returns v as text, for logs.
+func (v Readdir4Args) String() string { return text.String(&v, "READDIR4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Entry4) XDRSize() int {
@@ -21651,6 +21928,9 @@ func (v *Entry4) ResetXDR() {
 	v.Name = nil
 	v.Attrs.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Entry4) String() string { return text.String(&v, "entry4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Dirlist4) XDRSize() int {
@@ -21908,6 +22188,9 @@ func (v *Dirlist4) ResetXDR() {
 	v.Entries = v.Entries[:0]
 	v.EOF = false
 }
+
+// String returns v as text, for logs.
+func (v Dirlist4) String() string { return text.String(&v, "dirlist4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Resok) XDRSize() int {
@@ -22173,6 +22456,9 @@ func (v *Readdir4Resok) ResetXDR() {
 	clear(v.Cookieverf[:])
 	v.Reply.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Readdir4Resok) String() string { return text.String(&v, "READDIR4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readdir4Res) XDRSize() int {
@@ -22494,6 +22780,9 @@ func (v *Readdir4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Readdir4Res) String() string { return text.String(&v, "READDIR4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readlink4Resok) XDRSize() int {
 	n := 4
@@ -22596,6 +22885,9 @@ func (v *Readlink4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.E
 func (v *Readlink4Resok) ResetXDR() {
 	v.Link = nil
 }
+
+// String returns v as text, for logs.
+func (v Readlink4Resok) String() string { return text.String(&v, "READLINK4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Readlink4Res) XDRSize() int {
@@ -22756,6 +23048,9 @@ func (v *Readlink4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Readlink4Res) String() string { return text.String(&v, "READLINK4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Args) XDRSize() int {
 	n := 4
@@ -22859,6 +23154,9 @@ func (v *Remove4Args) ResetXDR() {
 	v.Target = nil
 }
 
+// String returns v as text, for logs.
+func (v Remove4Args) String() string { return text.String(&v, "REMOVE4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Resok) XDRSize() int {
 	return 20
@@ -22959,6 +23257,9 @@ func (v *Remove4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Remove4Resok) ResetXDR() {
 	v.Cinfo.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Remove4Resok) String() string { return text.String(&v, "REMOVE4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Remove4Res) XDRSize() int {
@@ -23117,6 +23418,9 @@ func (v *Remove4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Remove4Res) String() string { return text.String(&v, "REMOVE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Args) XDRSize() int {
 	n := 8
@@ -23253,6 +23557,9 @@ func (v *Rename4Args) ResetXDR() {
 	v.Newname = nil
 }
 
+// String returns v as text, for logs.
+func (v Rename4Args) String() string { return text.String(&v, "RENAME4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Resok) XDRSize() int {
 	return 40
@@ -23368,6 +23675,9 @@ func (v *Rename4Resok) ResetXDR() {
 	v.SourceCinfo.ResetXDR()
 	v.TargetCinfo.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v Rename4Resok) String() string { return text.String(&v, "RENAME4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Rename4Res) XDRSize() int {
@@ -23540,6 +23850,9 @@ func (v *Rename4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Rename4Res) String() string { return text.String(&v, "RENAME4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Renew4Args) XDRSize() int {
 	return 8
@@ -23625,6 +23938,9 @@ func (v *Renew4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Renew4Args) ResetXDR() {
 	v.Clientid = 0
 }
+
+// String returns v as text, for logs.
+func (v Renew4Args) String() string { return text.String(&v, "RENEW4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Renew4Res) XDRSize() int {
@@ -23723,6 +24039,9 @@ func (v *Renew4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Renew4Res) String() string { return text.String(&v, "RENEW4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Restorefh4Res) XDRSize() int {
 	return 4
@@ -23820,6 +24139,9 @@ func (v *Restorefh4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Restorefh4Res) String() string { return text.String(&v, "RESTOREFH4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Savefh4Res) XDRSize() int {
 	return 4
@@ -23916,6 +24238,9 @@ func (v *Savefh4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Savefh4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Savefh4Res) String() string { return text.String(&v, "SAVEFH4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Args) XDRSize() int {
@@ -24019,6 +24344,9 @@ func (v *Secinfo4Args) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 func (v *Secinfo4Args) ResetXDR() {
 	v.Name = nil
 }
+
+// String returns v as text, for logs.
+func (v Secinfo4Args) String() string { return text.String(&v, "SECINFO4args") }
 
 // String returns the XDR name of v, such as RPC_GSS_SVC_NONE. Without a name, it is rpc_gss_svc_t(NUMBER).
 func (v RPCGSSSvc) String() string {
@@ -24280,6 +24608,9 @@ func (v *RpcsecGSSInfo) ResetXDR() {
 	v.Service = 0
 }
 
+// String returns v as text, for logs.
+func (v RpcsecGSSInfo) String() string { return text.String(&v, "rpcsec_gss_info") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4) XDRSize() int {
 	n := 4
@@ -24458,6 +24789,9 @@ func (v *Secinfo4) ResetXDR() {
 	}
 	v.Flavor = 0
 }
+
+// String returns v as text, for logs.
+func (v Secinfo4) String() string { return text.String(&v, "secinfo4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Resok) XDRSize() int {
@@ -24673,6 +25007,9 @@ func (v *Secinfo4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *Secinfo4Resok) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Secinfo4Resok) String() string { return text.String(&v, "SECINFO4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Secinfo4Res) XDRSize() int {
@@ -24945,6 +25282,9 @@ func (v *Secinfo4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Secinfo4Res) String() string { return text.String(&v, "SECINFO4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Args) XDRSize() int {
 	n := 24
@@ -25099,6 +25439,9 @@ func (v *Setattr4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Setattr4Args) String() string { return text.String(&v, "SETATTR4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setattr4Res) XDRSize() int {
 	n := 8
@@ -25226,6 +25569,9 @@ func (v *Setattr4Res) ResetXDR() {
 	v.Status = 0
 	v.Attrsset = v.Attrsset[:0]
 }
+
+// String returns v as text, for logs.
+func (v Setattr4Res) String() string { return text.String(&v, "SETATTR4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Args) XDRSize() int {
@@ -25423,6 +25769,9 @@ func (v *Setclientid4Args) ResetXDR() {
 	v.CallbackIdent = 0
 }
 
+// String returns v as text, for logs.
+func (v Setclientid4Args) String() string { return text.String(&v, "SETCLIENTID4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Resok) XDRSize() int {
 	return 16
@@ -25513,6 +25862,9 @@ func (v *Setclientid4Resok) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
+
+// String returns v as text, for logs.
+func (v Setclientid4Resok) String() string { return text.String(&v, "SETCLIENTID4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Setclientid4Res) XDRSize() int {
@@ -25733,6 +26085,9 @@ func (v *Setclientid4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Setclientid4Res) String() string { return text.String(&v, "SETCLIENTID4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetclientidConfirm4Args) XDRSize() int {
 	return 16
@@ -25823,6 +26178,9 @@ func (v *SetclientidConfirm4Args) ResetXDR() {
 	v.Clientid = 0
 	clear(v.SetclientidConfirm[:])
 }
+
+// String returns v as text, for logs.
+func (v SetclientidConfirm4Args) String() string { return text.String(&v, "SETCLIENTID_CONFIRM4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SetclientidConfirm4Res) XDRSize() int {
@@ -25920,6 +26278,9 @@ func (v *SetclientidConfirm4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int
 func (v *SetclientidConfirm4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v SetclientidConfirm4Res) String() string { return text.String(&v, "SETCLIENTID_CONFIRM4res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Verify4Args) XDRSize() int {
@@ -26067,6 +26428,9 @@ func (v *Verify4Args) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v Verify4Args) String() string { return text.String(&v, "VERIFY4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Verify4Res) XDRSize() int {
 	return 4
@@ -26163,6 +26527,9 @@ func (v *Verify4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 func (v *Verify4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Verify4Res) String() string { return text.String(&v, "VERIFY4res") }
 
 // String returns the XDR name of v, such as UNSTABLE4. Without a name, it is stable_how4(NUMBER).
 func (v StableHow4) String() string {
@@ -26420,6 +26787,9 @@ func (v *Write4Args) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v Write4Args) String() string { return text.String(&v, "WRITE4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Resok) XDRSize() int {
 	return 16
@@ -26525,6 +26895,9 @@ func (v *Write4Resok) ResetXDR() {
 	v.Committed = 0
 	clear(v.Writeverf[:])
 }
+
+// String returns v as text, for logs.
+func (v Write4Resok) String() string { return text.String(&v, "WRITE4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Write4Res) XDRSize() int {
@@ -26686,6 +27059,9 @@ func (v *Write4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v Write4Res) String() string { return text.String(&v, "WRITE4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReleaseLockowner4Args) XDRSize() int {
 	n := 12
@@ -26805,6 +27181,9 @@ func (v *ReleaseLockowner4Args) ResetXDR() {
 	v.LockOwner.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v ReleaseLockowner4Args) String() string { return text.String(&v, "RELEASE_LOCKOWNER4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReleaseLockowner4Res) XDRSize() int {
 	return 4
@@ -26902,6 +27281,9 @@ func (v *ReleaseLockowner4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v ReleaseLockowner4Res) String() string { return text.String(&v, "RELEASE_LOCKOWNER4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Illegal4Res) XDRSize() int {
 	return 4
@@ -26998,6 +27380,9 @@ func (v *Illegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 func (v *Illegal4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v Illegal4Res) String() string { return text.String(&v, "ILLEGAL4res") }
 
 // String returns the XDR name of v, such as OP_ACCESS. Without a name, it is nfs_opnum4(NUMBER).
 func (v NFSOpnum4) String() string {
@@ -29841,6 +30226,9 @@ func (v *NFSArgop4) ResetXDR() {
 	}
 	v.Argop = 0
 }
+
+// String returns v as text, for logs.
+func (v NFSArgop4) String() string { return text.String(&v, "nfs_argop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSResop4) XDRSize() int {
@@ -33664,6 +34052,9 @@ func (v *NFSResop4) ResetXDR() {
 	v.Resop = 0
 }
 
+// String returns v as text, for logs.
+func (v NFSResop4) String() string { return text.String(&v, "nfs_resop4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Args) XDRSize() int {
 	n := 12
@@ -33823,6 +34214,9 @@ func (v *Compound4Args) ResetXDR() {
 	v.Minorversion = 0
 	v.Argarray = v.Argarray[:0]
 }
+
+// String returns v as text, for logs.
+func (v Compound4Args) String() string { return text.String(&v, "COMPOUND4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Compound4Res) XDRSize() int {
@@ -33994,6 +34388,9 @@ func (v *Compound4Res) ResetXDR() {
 	v.Resarray = v.Resarray[:0]
 }
 
+// String returns v as text, for logs.
+func (v Compound4Res) String() string { return text.String(&v, "COMPOUND4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Args) XDRSize() int {
 	n := 8
@@ -34144,6 +34541,9 @@ func (v *CbGetattr4Args) ResetXDR() {
 	v.AttrRequest = v.AttrRequest[:0]
 }
 
+// String returns v as text, for logs.
+func (v CbGetattr4Args) String() string { return text.String(&v, "CB_GETATTR4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Resok) XDRSize() int {
 	n := 8
@@ -34289,6 +34689,9 @@ func (v *CbGetattr4Resok) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 func (v *CbGetattr4Resok) ResetXDR() {
 	v.ObjAttributes.ResetXDR()
 }
+
+// String returns v as text, for logs.
+func (v CbGetattr4Resok) String() string { return text.String(&v, "CB_GETATTR4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbGetattr4Res) XDRSize() int {
@@ -34492,6 +34895,9 @@ func (v *CbGetattr4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v CbGetattr4Res) String() string { return text.String(&v, "CB_GETATTR4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbRecall4Args) XDRSize() int {
 	n := 24
@@ -34625,6 +35031,9 @@ func (v *CbRecall4Args) ResetXDR() {
 	v.FH = nil
 }
 
+// String returns v as text, for logs.
+func (v CbRecall4Args) String() string { return text.String(&v, "CB_RECALL4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbRecall4Res) XDRSize() int {
 	return 4
@@ -34722,6 +35131,9 @@ func (v *CbRecall4Res) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v CbRecall4Res) String() string { return text.String(&v, "CB_RECALL4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbIllegal4Res) XDRSize() int {
 	return 4
@@ -34818,6 +35230,9 @@ func (v *CbIllegal4Res) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 func (v *CbIllegal4Res) ResetXDR() {
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v CbIllegal4Res) String() string { return text.String(&v, "CB_ILLEGAL4res") }
 
 // String returns the XDR name of v, such as OP_CB_GETATTR. Without a name, it is nfs_cb_opnum4(NUMBER).
 func (v NFSCbOpnum4) String() string {
@@ -35220,6 +35635,9 @@ func (v *NFSCbArgop4) ResetXDR() {
 	v.Argop = 0
 }
 
+// String returns v as text, for logs.
+func (v NFSCbArgop4) String() string { return text.String(&v, "nfs_cb_argop4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *NFSCbResop4) XDRSize() int {
 	n := 4
@@ -35530,6 +35948,9 @@ func (v *NFSCbResop4) ResetXDR() {
 	}
 	v.Resop = 0
 }
+
+// String returns v as text, for logs.
+func (v NFSCbResop4) String() string { return text.String(&v, "nfs_cb_resop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Args) XDRSize() int {
@@ -35877,6 +36298,9 @@ func (v *CbCompound4Args) ResetXDR() {
 	v.CallbackIdent = 0
 	v.Argarray = v.Argarray[:0]
 }
+
+// String returns v as text, for logs.
+func (v CbCompound4Args) String() string { return text.String(&v, "CB_COMPOUND4args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CbCompound4Res) XDRSize() int {
@@ -36270,3 +36694,6 @@ func (v *CbCompound4Res) ResetXDR() {
 	v.Tag = nil
 	v.Resarray = v.Resarray[:0]
 }
+
+// String returns v as text, for logs.
+func (v CbCompound4Res) String() string { return text.String(&v, "CB_COMPOUND4res") }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -157,3 +158,6 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Message) ResetXDR() {
 	v.Data = nil
 }
+
+// String returns v as text, for logs.
+func (v Message) String() string { return text.String(&v, "echo_message") }

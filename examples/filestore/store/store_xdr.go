@@ -17,6 +17,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -249,11 +250,6 @@ func (v *Status) ResetXDR() {
 	*v = 0
 }
 
-// String returns the bytes as a string.
-func (v Name) String() string {
-	return string(v)
-}
-
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Name) XDRSize() int {
 	n := 4
@@ -361,6 +357,9 @@ func (v *Name) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *Name) ResetXDR() {
 	*v = nil
 }
+
+// String returns the bytes as a string.
+func (v Name) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteArgs) XDRSize() int {
@@ -561,6 +560,9 @@ func (v *WriteArgs) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteRes) XDRSize() int {
 	return 8
@@ -663,6 +665,9 @@ func (v *WriteRes) ResetXDR() {
 	v.Status = 0
 	v.Count = 0
 }
+
+// String returns v as text, for logs.
+func (v WriteRes) String() string { return text.String(&v, "store_write_res") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadArgs) XDRSize() int {
@@ -794,6 +799,9 @@ func (v *ReadArgs) ResetXDR() {
 	v.Offset = 0
 	v.Count = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadArgs) String() string { return text.String(&v, "store_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadOK) XDRSize() int {
@@ -961,6 +969,9 @@ func (v *ReadOK) ResetXDR() {
 	v.EOF = false
 	v.Data = nil
 }
+
+// String returns v as text, for logs.
+func (v ReadOK) String() string { return text.String(&v, "store_read_ok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadRes) XDRSize() int {
@@ -1187,6 +1198,9 @@ func (v *ReadRes) ResetXDR() {
 	}
 	v.Status = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadRes) String() string { return text.String(&v, "store_read_res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

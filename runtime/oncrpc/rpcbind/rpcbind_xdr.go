@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -71,11 +72,6 @@ const (
 	MappingsMinSize       = 4  // bytes on the wire, at least
 	MappingsAmplification = 12 // bytes of memory that a value holds for each byte of input, at most
 )
-
-// String returns the bytes as a string.
-func (v String) String() string {
-	return string(v)
-}
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *String) XDRSize() int {
@@ -190,6 +186,9 @@ func (v *String) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *String) ResetXDR() {
 	*v = nil
 }
+
+// String returns the bytes as a string.
+func (v String) String() string { return string(v) }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Done) XDRSize() int {
@@ -480,6 +479,9 @@ func (v *Mapping) ResetXDR() {
 	v.Owner = nil
 }
 
+// String returns v as text, for logs.
+func (v Mapping) String() string { return text.String(&v, "rpcb") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mappings) XDRSize() int {
 	n := 4
@@ -726,3 +728,6 @@ func (v *Mappings) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 func (v *Mappings) ResetXDR() {
 	*v = (*v)[:0]
 }
+
+// String returns v as text, for logs.
+func (v Mappings) String() string { return text.String(&v, "rpcb_list_ptr,node=0:rpcb_map") }

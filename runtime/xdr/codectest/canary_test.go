@@ -116,6 +116,20 @@ func (v *word) UnmarshalBinary(b []byte) error {
 }
 func (v *word) ResetXDR() { v.V = 0 }
 
+func (v *word) String() string {
+	switch v.fault {
+	case "long text":
+		return strings.Repeat("a", 4097)
+	case "two lines":
+		return "a\nb"
+	case "bytes":
+		return "\xff"
+	case "panic":
+		panic("no text")
+	}
+	return "word{v: 7}"
+}
+
 // wordView is the view of word, with or without a fault.
 type wordView struct {
 	b     []byte
@@ -145,6 +159,10 @@ func TestCanaries(t *testing.T) {
 		"forgetful":   "room for 0 bytes: xdr: ",
 		"moving":      "growing from 0 bytes: ",
 		"scribble":    "copying, after aliasing: runtime error",
+		"long text":   "text: String returns 4097 bytes",
+		"two lines":   `text: String returns "a\nb"`,
+		"bytes":       `text: String returns "\xff"`,
+		"panic":       "text: String: no text",
 		"wordy":       "allocations for word: last byte",
 	} {
 		if fault == "wordy" && race {

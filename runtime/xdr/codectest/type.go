@@ -92,5 +92,6 @@ func checks() []check {
 		{"allocations", allocations},
 		{"refusals", refusals},
 		{"stream", stream},
+		{"text", printed},
 	}
 }

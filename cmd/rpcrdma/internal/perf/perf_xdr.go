@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -226,6 +227,9 @@ func (v *WriteArgs) ResetXDR() {
 	v.Data = nil
 }
 
+// String returns v as text, for logs.
+func (v WriteArgs) String() string { return text.String(&v, "perf_write_args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteRes) XDRSize() int {
 	return 8
@@ -326,6 +330,9 @@ func (v *WriteRes) ResetXDR() {
 	v.Good = false
 }
 
+// String returns v as text, for logs.
+func (v WriteRes) String() string { return text.String(&v, "perf_write_res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadArgs) XDRSize() int {
 	return 8
@@ -416,6 +423,9 @@ func (v *ReadArgs) ResetXDR() {
 	v.Count = 0
 	v.Seed = 0
 }
+
+// String returns v as text, for logs.
+func (v ReadArgs) String() string { return text.String(&v, "perf_read_args") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ReadRes) XDRSize() int {
@@ -569,6 +579,9 @@ func (v *ReadRes) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *ReadRes) ResetXDR() {
 	v.Data = nil
 }
+
+// String returns v as text, for logs.
+func (v ReadRes) String() string { return text.String(&v, "perf_read_res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

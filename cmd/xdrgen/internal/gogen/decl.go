@@ -106,10 +106,6 @@ func (g *gen) typedef(t *plan.Type) {
 		under = jen.Index().Byte()
 	}
 	g.t.Type().Id(name).Add(under)
-	if text && g.with.String {
-		g.f.Comment("// String returns the bytes as a string.")
-		g.f.Func().Params(jen.Id("v").Id(name)).Id("String").Params().String().Block(jen.Return(jen.String().Call(jen.Id("v"))))
-	}
 	g.methods(t)
 }
 

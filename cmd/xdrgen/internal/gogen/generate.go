@@ -14,6 +14,7 @@ const (
 	xdrPath   = "github.com/rpcrdma/rpcrdma/runtime/xdr"
 	codecPath = xdrPath + "/codec"
 	jsonPath  = xdrPath + "/xdrjson"
+	textPath  = xdrPath + "/text"
 )
 
 // Options are the choices of one run.

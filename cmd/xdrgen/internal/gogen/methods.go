@@ -50,6 +50,9 @@ func (g *gen) methods(t *plan.Type) {
 	if g.with.JSON {
 		g.json(t)
 	}
+	if g.with.String {
+		g.stringMethod(t)
+	}
 }
 
 // self is the value of the method's receiver v. A struct or union is used by its pointer.

@@ -58,6 +58,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
+	text "github.com/rpcrdma/rpcrdma/runtime/xdr/text"
 )
 
 // The constants, under their XDR names.
@@ -575,6 +576,9 @@ func (v *UTF8String) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v UTF8String) String() string { return text.String(&v, "utf8string") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Verifier) XDRSize() int {
 	return 8
@@ -660,6 +664,9 @@ func (v *Verifier) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 func (v *Verifier) ResetXDR() {
 	clear((*v)[:])
 }
+
+// String returns v as text, for logs.
+func (v Verifier) String() string { return text.String(&v, "verifier4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Bitmap) XDRSize() int {
@@ -772,6 +779,9 @@ func (v *Bitmap) ResetXDR() {
 	*v = (*v)[:0]
 }
 
+// String returns v as text, for logs.
+func (v Bitmap) String() string { return text.String(&v, "bitmap4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SecOID) XDRSize() int {
 	n := 4
@@ -874,6 +884,9 @@ func (v *SecOID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 func (v *SecOID) ResetXDR() {
 	*v = nil
 }
+
+// String returns v as text, for logs.
+func (v SecOID) String() string { return text.String(&v, "sec_oid4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *GSSHandle) XDRSize() int {
@@ -978,6 +991,9 @@ func (v *GSSHandle) ResetXDR() {
 	*v = nil
 }
 
+// String returns v as text, for logs.
+func (v GSSHandle) String() string { return text.String(&v, "gsshandle4_t") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Time) XDRSize() int {
 	return 12
@@ -1062,6 +1078,9 @@ func (v *Time) ResetXDR() {
 	v.Seconds = 0
 	v.Nseconds = 0
 }
+
+// String returns v as text, for logs.
+func (v Time) String() string { return text.String(&v, "nfstime4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ImplID) XDRSize() int {
@@ -1215,6 +1234,9 @@ func (v *ImplID) ResetXDR() {
 	v.Date.ResetXDR()
 }
 
+// String returns v as text, for logs.
+func (v ImplID) String() string { return text.String(&v, "nfs_impl_id4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ClientOwner) XDRSize() int {
 	n := 12
@@ -1335,6 +1357,9 @@ func (v *ClientOwner) ResetXDR() {
 	v.OwnerID = nil
 }
 
+// String returns v as text, for logs.
+func (v ClientOwner) String() string { return text.String(&v, "client_owner4") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ServerOwner) XDRSize() int {
 	n := 12
@@ -1454,6 +1479,9 @@ func (v *ServerOwner) ResetXDR() {
 	v.MinorID = 0
 	v.MajorID = nil
 }
+
+// String returns v as text, for logs.
+func (v ServerOwner) String() string { return text.String(&v, "server_owner4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *StateProtectOps) XDRSize() int {
@@ -1608,6 +1636,9 @@ func (v *StateProtectOps) ResetXDR() {
 	v.MustEnforce = v.MustEnforce[:0]
 	v.MustAllow = v.MustAllow[:0]
 }
+
+// String returns v as text, for logs.
+func (v StateProtectOps) String() string { return text.String(&v, "state_protect_ops4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SSVParms) XDRSize() int {
@@ -1929,6 +1960,9 @@ func (v *SSVParms) ResetXDR() {
 	v.Window = 0
 	v.NumGSSHandles = 0
 }
+
+// String returns v as text, for logs.
+func (v SSVParms) String() string { return text.String(&v, "ssv_sp_parms4") }
 
 // String returns the XDR name of v, such as SP4_NONE. Without a name, it is state_protect_how4(NUMBER).
 func (v StateProtectHow) String() string {
@@ -2531,6 +2565,9 @@ func (v *StateProtectArgs) ResetXDR() {
 	}
 	v.How = 0
 }
+
+// String returns v as text, for logs.
+func (v StateProtectArgs) String() string { return text.String(&v, "state_protect4_a") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExchangeIDArgs) XDRSize() int {
@@ -3174,6 +3211,9 @@ func (v *ExchangeIDArgs) ResetXDR() {
 	v.ImplID = v.ImplID[:0]
 }
 
+// String returns v as text, for logs.
+func (v ExchangeIDArgs) String() string { return text.String(&v, "EXCHANGE_ID4args") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *SSVInfo) XDRSize() int {
 	n := 28
@@ -3415,6 +3455,9 @@ func (v *SSVInfo) ResetXDR() {
 	v.Window = 0
 	v.Handles = v.Handles[:0]
 }
+
+// String returns v as text, for logs.
+func (v SSVInfo) String() string { return text.String(&v, "ssv_prot_info4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *StateProtectRes) XDRSize() int {
@@ -3821,6 +3864,9 @@ func (v *StateProtectRes) ResetXDR() {
 	}
 	v.How = 0
 }
+
+// String returns v as text, for logs.
+func (v StateProtectRes) String() string { return text.String(&v, "state_protect4_r") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExchangeIDResOK) XDRSize() int {
@@ -4438,6 +4484,9 @@ func (v *ExchangeIDResOK) ResetXDR() {
 	v.ServerScope = nil
 	v.ImplID = v.ImplID[:0]
 }
+
+// String returns v as text, for logs.
+func (v ExchangeIDResOK) String() string { return text.String(&v, "EXCHANGE_ID4resok") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ExchangeIDRes) XDRSize() int {
@@ -5117,6 +5166,9 @@ func (v *ExchangeIDRes) ResetXDR() {
 	v.Status = 0
 }
 
+// String returns v as text, for logs.
+func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res") }
+
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CompoundHead) XDRSize() int {
 	n := 12
@@ -5236,6 +5288,9 @@ func (v *CompoundHead) ResetXDR() {
 	v.MinorVersion = 0
 	v.Operations = 0
 }
+
+// String returns v as text, for logs.
+func (v CompoundHead) String() string { return text.String(&v, "compound_head4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *ResOp) XDRSize() int {
@@ -5974,6 +6029,9 @@ func (v *ResOp) ResetXDR() {
 	}
 	v.Resop = 0
 }
+
+// String returns v as text, for logs.
+func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *CompoundRes) XDRSize() int {
@@ -6808,3 +6866,6 @@ func (v *CompoundRes) ResetXDR() {
 	v.Tag = nil
 	v.Results = v.Results[:0]
 }
+
+// String returns v as text, for logs.
+func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }

@@ -1,0 +1,30 @@
+package gogen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
+)
+
+// maxCopied is the memory of a Go value up to which its method String has the value as receiver,
+// so that fmt finds the method for values and fields too. To call the method copies the value.
+const maxCopied = 16 << 10
+
+// stringMethod writes the method String of a type. Enums have their own; numbers need none.
+func (g *gen) stringMethod(t *plan.Type) {
+	name := g.names.decl[t.Decl]
+	recv, v := jen.Id("v").Id(name), jen.Op("&").Id("v")
+	if t.Whole().Memory() > maxCopied {
+		recv, v = jen.Id("v").Op("*").Id(name), jen.Id("v")
+	}
+	call := jen.Qual(textPath, "String").Call(v, jen.Lit(describe(t.Decl.Name, t.Whole())))
+	what := "v as text, for logs"
+	switch s := t.Whole().Under(); {
+	case t.Op == plan.Enum, s.Op == plan.Word, s.Op == plan.Hyper, s.Op == plan.Bool:
+		return
+	case s.Text:
+		what, call = "the bytes as a string", jen.String().Call(jen.Id("v"))
+	}
+	g.f.Comment("// String returns " + what + ".")
+	g.f.Func().Params(recv).Id("String").Params().String().Add(oneLine(jen.Return(call)))
+}
