@@ -19,8 +19,15 @@ import (
 
 // genCmd is the command "gen".
 type genCmd struct {
+	genFlags
+	Names  bool   `name:"names"`
+	Format string `name:"format" enum:"text,json" default:"text"`
+}
+
+// genFlags are the flags of "gen" and "diff".
+type genFlags struct {
 	unitFlags
-	Out        string `short:"o" name:"out" required:""`
+	Out        string `short:"o" name:"out"`
 	Package    string `name:"package"`
 	ImportRoot string `name:"import-root"`
 	Tests      bool   `name:"tests"`
@@ -33,6 +40,12 @@ type genCmd struct {
 // run writes the package of one unit, and prints the names of the files that changed. If
 // there are errors, it writes nothing.
 func (g *genCmd) run(env environment) int {
+	switch {
+	case g.Names:
+		return g.printNames(env)
+	case g.Format != "text":
+		return usage(env, fmt.Errorf("found -format %s without -names; gen prints JSON only for its table of names", g.Format))
+	}
 	files, code := g.generate(env)
 	if code != exitClean {
 		return code
@@ -62,10 +75,9 @@ func (g *genCmd) run(env environment) int {
 
 // generate compiles one unit to Go. It prints errors on stderr, and the number of
 // warnings, which check shows. It returns files only with exitClean.
-func (g *genCmd) generate(env environment) ([]gogen.File, int) {
-	o, code := g.options(env)
-	if code != exitClean {
-		return nil, code
+func (g *genFlags) generate(env environment) ([]gogen.File, int) {
+	if g.Out == "" {
+		return nil, usage(env, withUsage(env.command, "-o is missing"))
 	}
 	if g.Package == "" {
 		name, err := folderPackage(g.Out)
@@ -77,17 +89,12 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 	if !token.IsIdentifier(g.Package) {
 		return nil, usage(env, fmt.Errorf("-package %s: expected a Go package name: letters and digits, a letter first, not a keyword", g.Package))
 	}
-	var err error
-	if o.Renames, err = renames(g.Rename); err != nil {
-		return nil, usage(env, err)
-	}
 	if err := checkWith(g.With); err != nil {
 		return nil, usage(env, err)
 	}
-	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC
-	r, err := sema.Compile(o)
-	if err != nil {
-		return nil, failed(env, err)
+	r, code := g.compile(env)
+	if code != exitClean {
+		return nil, code
 	}
 	var files []gogen.File
 	if r.Unit != nil {
@@ -96,6 +103,7 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		if stubs && path == "" {
 			return nil, usage(env, errors.New("the stubs import the package of the types, whose import path is not known: write into a folder of a module, or add the line \"package PATH\" to the sidecar"))
 		}
+		var err error
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
 			With: withMethods(r.Bind, g.With), Stubs: stubs,
@@ -113,6 +121,25 @@ func (g *genCmd) generate(env environment) ([]gogen.File, int) {
 		return nil, exitFindings
 	}
 	return files, exitClean
+}
+
+// compile compiles the unit, whose diagnostics may be errors. If it fails otherwise, it reports the
+// error and returns its exit code.
+func (g *genFlags) compile(env environment) (*sema.Result, int) {
+	o, code := g.options(env)
+	if code != exitClean {
+		return nil, code
+	}
+	var err error
+	if o.Renames, err = renames(g.Rename); err != nil {
+		return nil, usage(env, err)
+	}
+	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC
+	r, err := sema.Compile(o)
+	if err != nil {
+		return nil, failed(env, err)
+	}
+	return r, exitClean
 }
 
 // folderPackage returns the name of a folder as a package name. If it is not one, the

@@ -98,11 +98,14 @@ in real files and has only one reading.
 const helpGen = `Write the Go package of one unit.
 
 Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-tests] [-rpc] FILE.x...
+       xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] FILE.x...
 
 Examples:
   xdrgen gen -o . -package proto proto.x
   xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
+  xdrgen gen -names proto.x                             show the Go name of each XDR name
+  xdrgen gen -names -rename P_GET=ProcFetch proto.x     try a name before it goes into the sidecar
 
 To use xdrgen in a module of your own, make it a tool of that module, with
   go get -tool github.com/rpcrdma/rpcrdma/cmd/xdrgen
@@ -117,7 +120,8 @@ there are errors, it writes nothing.
   -o DIR             output folder
   -package NAME      Go package name; the default is the name of the output folder
   -import-root PATH  import path of the included units: PATH/UNIT, unless the sidecar of UNIT has a package line
-  -rename NAME=GO    Go name for NAME or STRUCT.FIELD, like the line "rename NAME GO" in the sidecar
+  -rename NAME=GO    Go name for NAME, STRUCT.FIELD, UNION.ARM, ENUM.MEMBER or PROGRAM.VERSION.PROCEDURE,
+                     like the line "rename NAME GO" in the sidecar
   -with NAMES        optional methods of the Go types, separated by commas, added to those of the
                      default (string) and of the sidecar; none removes all before it:
                        string  String() string, for logs
@@ -128,6 +132,10 @@ there are errors, it writes nothing.
   -tests             also write NAME_xdr_test.go: fuzz, truncation, agreement and allocation tests
   -rpc               also write the folder NAMErpc, a package with a client and a server for each version
                      of the programs (RFC 5531 §12), like the line "rpc" in the sidecar
+  -names             print a table of all XDR names and their Go names, and write no files. The column
+                     why has rule, rename (by the sidecar or the flag) or collision (the name by the
+                     rules is taken; words or an underscore tell them apart)
+  -format FORMAT     of the table of -names: text, json (see xdrgen help formats)
 `
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
@@ -187,7 +195,8 @@ const helpBind = `
 Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   package  GOIMPORTPATH
   prefix   TEXT                      remove this prefix from Go names
-  rename   XDRNAME GoName            XDRNAME can be struct.field, PROGRAM.VERSION, PROGRAM.VERSION.PROCEDURE
+  rename   XDRNAME GoName            XDRNAME can be struct.field, union.arm, enum.MEMBER, PROGRAM.VERSION,
+                                     PROGRAM.VERSION.PROCEDURE (see xdrgen gen -names)
   import   unit/file.x               same as #include
   type     NAME XDRTYPE              type declared elsewhere: type netid string<64>
   define   NAME VALUE                constant declared elsewhere
@@ -224,6 +233,7 @@ schemas are in the repository (https://github.com/rpcrdma/rpcrdma):
 
   check, lint        docs/schema/findings.json
   lint -sizes        docs/schema/sizes.json
+  gen -names         docs/schema/names.json
   corpus -json       docs/schema/corpus.json
   compat             docs/schema/compat.json
   dump               docs/schema/dump.json

@@ -23,7 +23,11 @@ func parseError(app *kong.Application, command, first string, err error) error {
 		}
 		return fmt.Errorf("no command %s", diag.Quote(first))
 	}
-	message := cli.Complaint(app, command, err).Error()
+	return withUsage(command, cli.Complaint(app, command, err).Error())
+}
+
+// withUsage returns a message with the usage of the command.
+func withUsage(command, message string) error {
 	if text, _ := help(command); strings.Contains(text, "\nUsage: ") {
 		_, usage, _ := strings.Cut(text, "\nUsage: ")
 		usage, _, _ = strings.Cut(usage, "\n\n")

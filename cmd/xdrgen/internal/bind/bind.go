@@ -4,7 +4,8 @@
 //
 //	package  GOIMPORTPATH
 //	prefix   TEXT                       removed from Go names
-//	rename   XDRNAME GoName             also struct.field, union.arm, PROGRAM.VERSION(.PROCEDURE)
+//	rename   XDRNAME GoName             also struct.field, union.arm, enum.MEMBER,
+//	                                    PROGRAM.VERSION(.PROCEDURE)
 //	import   unit/file.x                same as an #include in the first line of the unit
 //	type     NAME XDRTYPE               a type that the XDR uses but does not declare
 //	define   NAME VALUE                 a constant that the XDR uses but does not declare

@@ -6,44 +6,90 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/source"
 )
 
-// GoNames returns the names that a unit's package has for the declarations of the unit: foo,
-// foo.FIELD, foo.ENUMERATOR, PROGRAM.VERSION and PROGRAM.VERSION.PROCEDURE.
+// Name is the Go name of something that a unit declares.
+type Name struct {
+	Kind string // "struct", "field", "procedure" and so on
+	XDR  string // with its owner: foo, foo.FIELD, foo.MEMBER, PROGRAM.VERSION.PROCEDURE
+	Go   string // fields and arms without their type
+	Why  string // one of the reasons below
+	Pos  source.Span
+}
+
+// The reasons for a Go name.
+const (
+	WhyRule      = "rule"      // by the rules of ADR 0063
+	WhyRename    = "rename"    // by the sidecar, or the flag -rename
+	WhyCollision = "collision" // the name by the rules is taken
+)
+
+// GoNames returns the names that a unit's package has for the declarations of the unit.
 func GoNames(u *ir.Unit, b *ir.Bind) []ir.Rename {
+	var out []ir.Rename
+	for _, n := range Names(u, b) {
+		out = append(out, ir.Rename{Pos: n.Pos, XDR: n.XDR, GoName: n.Go})
+	}
+	return out
+}
+
+// Names returns the names that a unit's package has for the declarations of the unit, in their
+// order, with the reasons.
+func Names(u *ir.Unit, b *ir.Bind) []Name {
 	n := newNames()
 	n.add(u.Decls, b, false)
-	var out []ir.Rename
-	add := func(xdr, goName string, pos source.Span) {
-		out = append(out, ir.Rename{Pos: pos, XDR: xdr, GoName: goName})
-	}
+	t := nameTable{n: n}
 	for _, d := range u.Decls {
 		if d.Kind == ir.Typedef && plan.Transparent(d) || d.List != nil && len(d.List.Elem) == 1 {
 			continue // not in the package
 		}
-		add(d.Name, n.decl[d], d.Pos)
-		for _, m := range d.Members {
-			add(d.Name+"."+m.Name, n.member[m], m.Pos)
-		}
-		fields := plan.Fields(d)
-		if d.Kind == ir.Union {
-			fields = append(fields[:0:0], d.Disc)
-			for _, a := range d.Arms {
-				if a.Field != nil {
-					fields = append(fields, a.Field)
-				}
+		t.decl(d)
+	}
+	return t.out
+}
+
+// nameTable collects the names of a unit.
+type nameTable struct {
+	n   *names
+	out []Name
+}
+
+// add adds the name of part, a declaration or a part of one.
+func (t *nameTable) add(part any, kind, xdr, goName string, pos source.Span) {
+	why := t.n.why[part]
+	if why == "" {
+		why = WhyRule
+	}
+	t.out = append(t.out, Name{kind, xdr, goName, why, pos})
+}
+
+func (t *nameTable) decl(d *ir.Decl) {
+	n := t.n
+	t.add(d, kinds[d.Kind], d.Name, n.decl[d], d.Pos)
+	for _, m := range d.Members {
+		t.add(m, "enumerator", d.Name+"."+m.Name, n.member[m], m.Pos)
+	}
+	if d.Kind == ir.Union {
+		t.add(d.Disc, "field", d.Name+"."+d.Disc.Name, n.field[d.Disc], d.Disc.Pos)
+		for _, a := range d.Arms {
+			if a.Field != nil {
+				t.add(a.Field, "arm", d.Name+"."+a.Field.Name, n.field[a.Field], a.Field.Pos)
 			}
 		}
-		for _, f := range fields {
-			add(d.Name+"."+f.Name, n.field[f], f.Pos)
-		}
-		if d.Kind != ir.Program {
-			continue
-		}
-		for _, v := range d.Program.Versions {
-			add(d.Name+"."+v.Name, n.vers[v], v.Pos)
-			for _, p := range v.Procs {
-				add(d.Name+"."+v.Name+"."+p.Name, n.proc[p], p.Pos)
-			}
+	} else {
+		for _, f := range plan.Fields(d) {
+			t.add(f, "field", d.Name+"."+f.Name, n.field[f], f.Pos)
 		}
 	}
-	return out
+	if d.Kind != ir.Program {
+		return
+	}
+	for _, v := range d.Program.Versions {
+		t.add(v, "version", d.Name+"."+v.Name, n.vers[v], v.Pos)
+		for _, p := range v.Procs {
+			t.add(p, "procedure", d.Name+"."+v.Name+"."+p.Name, n.proc[p], p.Pos)
+		}
+	}
+}
+
+var kinds = map[ir.DeclKind]string{
+	ir.Const: "constant", ir.Enum: "enum", ir.Struct: "struct", ir.Union: "union", ir.Typedef: "typedef", ir.Program: "program",
 }

@@ -1,6 +1,7 @@
 package gogen
 
 import (
+	"cmp"
 	"go/token"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type names struct {
 	method map[*ir.Proc]string // of stubs
 	view   map[*ir.Decl]string
 	used   map[string]bool // of the scope added last: the unit's own
+	why    map[any]string  // for a declaration or a part of one that the rules alone do not name
 }
 
 func newNames() *names {
@@ -29,6 +31,17 @@ func newNames() *names {
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
 		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
+		why: map[any]string{},
+	}
+}
+
+// explain records why a declaration, or a part of one, has its name.
+func (n *names) explain(part any, renamed, met bool) {
+	switch {
+	case renamed:
+		n.why[part] = WhyRename
+	case met:
+		n.why[part] = WhyCollision
 	}
 }
 
@@ -79,24 +92,30 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 			if d.Kind == ir.Const || d.Kind == ir.Program || (len(names) > 1) != second {
 				continue
 			}
-			n.decl[d] = r.claim(d.Name, d.Pos, names...)
+			n.claim(&r, d, names...)
 			n.addFields(&r, d)
 		}
 	}
 	for _, d := range decls {
 		if d.Kind == ir.Enum {
-			names := r.enumerators(d, n.decl[d])
+			names, met := r.enumerators(d, n.decl[d])
 			for i, m := range d.Members {
-				n.member[m] = r.claim(m.Name, m.Pos, names[i], r.second(m.Name))
+				renamed := r.member(d, m) != ""
+				second := ""
+				if !renamed {
+					second = r.second(m.Name)
+				}
+				n.member[m] = r.claim(m.Name, m.Pos, names[i], second)
+				n.explain(m, renamed, met || n.member[m] != names[i])
 			}
 		}
 	}
 	for _, d := range decls {
 		switch d.Kind {
 		case ir.Const:
-			n.decl[d] = r.claim(d.Name, d.Pos, r.top(d.Name), r.second(d.Name))
+			n.claim(&r, d, r.top(d.Name), r.second(d.Name))
 		case ir.Program:
-			n.decl[d] = r.claim(d.Name, d.Pos, r.program(d.Name), r.second(d.Name))
+			n.claim(&r, d, r.program(d.Name), r.second(d.Name))
 		}
 	}
 	n.addProcs(&r, decls)
@@ -112,10 +131,18 @@ func (n *names) add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	return r.diags
 }
 
+// claim names a declaration: the first name that is free.
+func (n *names) claim(r *renamer, d *ir.Decl, names ...string) {
+	n.decl[d] = r.claim(d.Name, d.Pos, names...)
+	n.explain(d, r.rename(d.Name) != "", n.decl[d] != names[0])
+}
+
 func (n *names) addFields(r *renamer, d *ir.Decl) {
 	var fields []*ir.Field
+	seen := map[*ir.Field]bool{}
 	add := func(f *ir.Field) {
-		if f != nil && n.field[f] == "" && !slices.Contains(fields, f) {
+		if f != nil && n.field[f] == "" && !seen[f] {
+			seen[f] = true
 			fields = append(fields, f)
 		}
 	}
@@ -129,14 +156,18 @@ func (n *names) addFields(r *renamer, d *ir.Decl) {
 	used := map[string]source.Span{}
 	for i, g := range r.fields(d, fields) {
 		f := fields[i]
-		if methods[g] {
+		if methods[g] && r.rename(d.Name+"."+f.Name) == "" {
 			g += "_"
+		}
+		if methods[g] {
+			r.clash(f.Name, d.Name+"."+f.Name, g, source.Span{}, f.Pos)
 		}
 		if first, dup := used[g]; dup {
 			r.clash(f.Name, d.Name+"."+f.Name, g, first, f.Pos)
 		}
 		used[g] = f.Pos
 		n.field[f] = g
+		n.explain(f, r.rename(d.Name+"."+f.Name) != "", methods[strings.TrimSuffix(g, "_")])
 	}
 }
 
@@ -177,7 +208,11 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 		return
 	}
 	d := diag.New(diag.GoName, pos, "%s becomes %s in Go, which is taken", xdr, g)
-	d = d.With(first, "taken here")
+	if first.Valid() {
+		d = d.With(first, "taken here")
+	} else {
+		d = d.Note("generated code has a declaration or a method of this name")
+	}
 	free := g + "X"
 	for r.has(free) || r.tops[free] {
 		free += "X"
@@ -227,19 +262,25 @@ func (r *renamer) fields(d *ir.Decl, fields []*ir.Field) []string {
 }
 
 // enumerators returns the Go names of the members of an enum: the name of the enum, then the name
-// of the member without the words that repeat it.
-func (r *renamer) enumerators(d *ir.Decl, enum string) []string {
-	names := make([]string, len(d.Members))
+// of the member without the words that repeat it. met reports that some words stay because a name
+// without them is taken.
+func (r *renamer) enumerators(d *ir.Decl, enum string) (names []string, met bool) {
+	names = make([]string, len(d.Members))
 	for i, m := range d.Members {
 		names[i] = r.strip(m.Name)
 	}
-	short := own(r.called(d.Name), names, func(ws []string) bool { return r.has(enum + camelWords(ws)) })
+	short, met := own(r.called(d.Name), names, func(ws []string) bool { return r.has(enum + camelWords(ws)) })
 	for i, ws := range short {
-		if names[i] = r.rename(d.Members[i].Name); names[i] == "" {
+		if names[i] = r.member(d, d.Members[i]); names[i] == "" {
 			names[i] = enum + camelWords(ws)
 		}
 	}
-	return names
+	return names, met
+}
+
+// member returns the sidecar's name of an enumerator, which may be given with its enum, or "".
+func (r *renamer) member(d *ir.Decl, m *ir.Member) string {
+	return cmp.Or(r.rename(d.Name+"."+m.Name), r.rename(m.Name))
 }
 
 // typeNames returns the Go names of a type in the order of preference. The T of C's foo_t is there

@@ -230,6 +230,74 @@ func goNames(t *testing.T, x string) []ir.Rename {
 	return GoNames(unitOf(t, x, ""))
 }
 
+// TestRenames renames each kind of name, and reads the reasons.
+func TestRenames(t *testing.T) {
+	const x = "const MAX = 4; enum kind { KIND_A = 0, KIND_B = 1 }; struct item { int id; }; struct list { int v; list *next; };\n" +
+		"union u switch (kind k) { case KIND_A: int arm; default: void; }; typedef int count;\n" +
+		"program PROG { version VERS { void GET(void) = 1; } = 1; } = 9;"
+	const bind = "rename MAX Most\nrename kind Sort\nrename KIND_A First\nrename kind.KIND_B Second\nrename item Thing\nrename item.id Number\n" +
+		"rename u Pick\nrename u.k Sort\nrename u.arm Value\nrename count Total\nrename PROG Program\nrename PROG.VERS Version\n" +
+		"rename PROG.VERS.GET Fetch\nrename list Chain\nrename list.v Link\n"
+	u, b := unitOf(t, x, bind)
+	if refused := Refused(u, b); len(refused) > 0 {
+		t.Error(refused[0].Message)
+	}
+	var got []string
+	for _, n := range Names(u, b) {
+		got = append(got, n.Kind+" "+n.XDR+" "+n.Go)
+		if n.Why != WhyRename {
+			t.Errorf("%s: %s", n.XDR, n.Why)
+		}
+	}
+	want := "constant MAX Most\nenum kind Sort\nenumerator kind.KIND_A First\nenumerator kind.KIND_B Second\nstruct item Thing\nfield item.id Number\n" +
+		"union u Pick\nfield u.k Sort\narm u.arm Value\ntypedef count Total\nprogram PROG Program\nversion PROG.VERS Version\nprocedure PROG.VERS.GET Fetch"
+	if s := strings.Join(got, "\n"); s != want {
+		t.Errorf("got\n%s", s)
+	}
+}
+
+// TestReasons reads why names are as they are.
+func TestReasons(t *testing.T) {
+	u, b := unitOf(t, "const LOG = 1; struct log { int lg_id; int lg_string; }; struct log_t { int a; }; enum snap { SNAP_X_A = 0, SNAP_X_B = 1 };\n"+
+		"struct snap_a { int c; }; program P { version V { void GET(void) = 0; } = 1; version P_V { void GET(void) = 0; } = 2; } = 7;\n"+
+		"program Q { version V { void GET(void) = 0; } = 1; } = 8;", "")
+	want := map[string]string{
+		"LOG": "LOG collision", "log": "Log rule", "log.lg_id": "ID rule", "log.lg_string": "String_ collision", "log_t": "LogT collision", "log_t.a": "A rule",
+		"snap": "Snap rule", "snap.SNAP_X_A": "SnapXA collision", "snap.SNAP_X_B": "SnapXB collision", "snap_a": "SnapA rule", "snap_a.c": "C rule",
+		"P": "P rule", "P.V": "PV rule", "P.P_V": "PPV collision", "P.V.GET": "ProcGet rule", "P.P_V.GET": "PPVGet rule", "Q": "Q rule", "Q.V": "QV rule", "Q.V.GET": "QVGet collision",
+	}
+	for _, n := range Names(u, b) {
+		if got := n.Go + " " + n.Why; got != want[n.XDR] {
+			t.Errorf("%s: %s, want %s", n.XDR, got, want[n.XDR])
+		}
+		delete(want, n.XDR)
+	}
+	if len(want) > 0 {
+		t.Errorf("no names for %v", want)
+	}
+}
+
+// TestRenamesMeet renames to names that are taken: each is refused, at the later one.
+func TestRenamesMeet(t *testing.T) {
+	for bind, at := range map[string]string{
+		"rename a B":                   "a",
+		"rename a X\nrename b X":       "a",
+		"rename e.M B":                 "M",
+		"rename M X\nrename N X":       "N",
+		"rename a.f G":                 "g",
+		"rename a.f DecodeXDR":         "f",
+		"rename MAX EM":                "MAX",
+		"rename b Extension":           "b",
+		"rename a.f X\nrename a.g X\n": "g",
+	} {
+		u, b := unitOf(t, "const MAX = 1; enum e { M = 0, N = 1 }; struct b { int x; }; struct a { int f; int g; };", bind)
+		refused := Refused(u, b)
+		if len(refused) != 1 || refused[0].Span.Text() != at {
+			t.Errorf("%q: %v", bind, refused)
+		}
+	}
+}
+
 // TestUnderscoreFirst gives a name with an underscore in front another one in Go where the
 // name without it is declared too, as C files have struct _quad beside typedef quad.
 func TestUnderscoreFirst(t *testing.T) {

@@ -13,8 +13,8 @@ const maxKept = 3
 // own returns the words of each name that follow owner in a Go name: all but those at the front
 // that all names share, as enumerators in C do because C has no scopes, and those that the owner's
 // name has already. If taken reports that a name is in use, or two names would be equal, all names
-// keep one word more, up to maxKept, and then all their words.
-func own(owner string, names []string, taken func([]string) bool) [][]string {
+// keep one word more, up to maxKept, and then all their words; met reports that.
+func own(owner string, names []string, taken func([]string) bool) (short [][]string, met bool) {
 	full := make([][]string, len(names))
 	for i, n := range names {
 		full[i] = words(n)
@@ -29,7 +29,8 @@ func own(owner string, names []string, taken func([]string) bool) [][]string {
 	}
 	number := sharedNumber(owner, full)
 	for keep := 0; ; keep++ {
-		short, all := make([][]string, len(full)), true
+		all := true
+		short = make([][]string, len(full))
 		for i, ws := range full {
 			k := max(drop[i]-keep, 0)
 			for k > 0 && !leavesName(ws[k:]) {
@@ -39,10 +40,10 @@ func own(owner string, names []string, taken func([]string) bool) [][]string {
 			short[i] = withoutNumber(ws[k:], number)
 		}
 		if distinct(short) && !slices.ContainsFunc(short, taken) {
-			return short
+			return short, keep > 0
 		}
 		if all || keep == maxKept {
-			return full
+			return full, true
 		}
 	}
 }

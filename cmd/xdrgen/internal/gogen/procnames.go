@@ -41,9 +41,11 @@ func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 	for i, p := range v.Procs {
 		xdr[i] = apartRole(r.strip(p.Name), "proc")
 	}
-	short := own(r.calledProgram(d.Name)+"_proc", xdr, free)
+	short, met := own(r.calledProgram(d.Name)+"_proc", xdr, free)
 	prefix := n.vers[v]
-	if lowest && !slices.ContainsFunc(short, func(ws []string) bool { return taken[camelWords(ws)] }) {
+	if lowest && slices.ContainsFunc(short, func(ws []string) bool { return taken[camelWords(ws)] }) {
+		met = true
+	} else if lowest {
 		prefix = "Proc"
 	}
 	for i, p := range v.Procs {
@@ -53,6 +55,7 @@ func (n *names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 		}
 		n.proc[p] = r.part(p.Name, d.Name+"."+v.Name+"."+p.Name, p.Pos, prefix+g)
 		n.method[p] = methodName(n.proc[p], prefix)
+		n.explain(p, n.proc[p] != prefix+g, met)
 	}
 }
 
@@ -71,12 +74,16 @@ func (n *names) addVersions(r *renamer, d *ir.Decl) {
 	used := map[string]bool{}
 	for _, v := range byNumber(d.Program.Versions) {
 		name := apartRole(r.strip(v.Name), "version", "vers")
-		ws := own(r.calledProgram(d.Name), []string{name}, free)[0]
-		if used[strings.ToLower(camelWords(ws))] {
+		short, _ := own(r.calledProgram(d.Name), []string{name}, free)
+		ws := short[0]
+		met := used[strings.ToLower(camelWords(ws))]
+		if met {
 			ws = words(name)
 		}
 		used[strings.ToLower(camelWords(ws))] = true
-		n.vers[v] = r.part(v.Name, d.Name+"."+v.Name, v.Pos, n.decl[d]+camelWords(ws))
+		usual := n.decl[d] + camelWords(ws)
+		n.vers[v] = r.part(v.Name, d.Name+"."+v.Name, v.Pos, usual)
+		n.explain(v, n.vers[v] != usual, met)
 	}
 }
 

@@ -63,7 +63,8 @@ func TestOwn(t *testing.T) {
 		"case is not looked at":     {"klm_stats", "klm_granted KLM_denied", "Granted Denied"},
 	} {
 		var got []string
-		for _, ws := range own(c.owner, strings.Fields(c.names), free) {
+		short, _ := own(c.owner, strings.Fields(c.names), free)
+		for _, ws := range short {
 			got = append(got, camelWords(ws))
 		}
 		if s := strings.Join(got, " "); s != c.want {

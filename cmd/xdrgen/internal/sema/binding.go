@@ -149,6 +149,9 @@ func (u *unit) bindNames() bindNames {
 		put("", s.name)
 	}
 	for _, d := range u.decls {
+		for _, m := range d.Members {
+			n.set[d.Name+"."+m.Name] = true
+		}
 		for _, f := range d.Fields {
 			put(d.Name, f.Name)
 		}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
+)
+
+// nameLine is one line of gen -names -format json.
+type nameLine struct {
+	V     int         `json:"v"`
+	Type  string      `json:"type"` // "name"
+	Kind  string      `json:"kind"` // of the declaration or the part of one
+	Name  string      `json:"name"`
+	Go    string      `json:"go"`
+	Why   string      `json:"why"` // "rule", "rename" or "collision"
+	Place *diag.Place `json:"place,omitempty"`
+}
+
+// printNames prints the Go names of the unit, and writes no file. Names that collide are in the
+// table, too; they are also reported as errors.
+func (g *genCmd) printNames(env environment) int {
+	r, code := g.compile(env)
+	if code != exitClean {
+		return code
+	}
+	if r.Unit != nil {
+		r.Diags = append(r.Diags, gogen.Refused(r.Unit, r.Bind)...)
+		diag.Sort(r.Diags, r.Files)
+		if err := writeNames(env.stdout, gogen.Names(r.Unit, r.Bind), g.Format); err != nil {
+			return failed(env, err)
+		}
+	}
+	if err := printErrors(env, r.Diags, g.reportFlags); err != nil {
+		return failed(env, err)
+	}
+	if diag.HasErrors(r.Diags) {
+		return exitFindings
+	}
+	return exitClean
+}
+
+// writeNames writes names as a table, or as JSON lines.
+func writeNames(w io.Writer, names []gogen.Name, format string) error {
+	if format == "json" {
+		for _, n := range names {
+			if err := writeLine(w, nameLine{1, "name", n.Kind, n.XDR, n.Go, n.Why, diag.PlaceOf(n.Pos)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "kind\tXDR name\tGo name\twhy\tplace")
+	for _, n := range names {
+		p := n.Pos.Position()
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s:%d\n", n.Kind, n.XDR, n.Go, n.Why, n.Pos.File.Name, p.Line)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestGenNames prints the table of Go names. It writes no file, also with -o.
+func TestGenNames(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{
+		"t.x": "enum snap { SNAP_OPT_NONE = 0, SNAP_OPT_ALL = 1 };\nstruct snap_all { int sa_id; };\n" +
+			"program PROG { version VERS {\n  void GET(void) = 1; } = 1; } = 9;\n",
+		"t.bind":  "rename PROG.VERS.GET ProcFetch\n",
+		"twice.x": "struct a { int x; };\nstruct A { int y; };\n",
+	}))
+	const want = `kind        XDR name            Go name     why        place
+enum        snap                Snap        rule       t.x:1
+enumerator  snap.SNAP_OPT_NONE  Gone        rename     t.x:1
+enumerator  snap.SNAP_OPT_ALL   SnapOptAll  collision  t.x:1
+struct      snap_all            SnapAll     rule       t.x:2
+field       snap_all.sa_id      ID          rule       t.x:2
+program     PROG                Prog        rule       t.x:3
+version     PROG.VERS           ProgVers    rule       t.x:3
+procedure   PROG.VERS.GET       ProcFetch   rename     t.x:4
+`
+	stdout, stderr, code := runCommand(t, "gen", "-names", "-o", "out", "-rename", "SNAP_OPT_NONE=Gone", "t.x")
+	if stdout != want {
+		t.Errorf("got\n%s", stdout)
+	}
+	if code != exitClean || strings.Contains(stderr, "error") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("it writes files")
+	}
+
+	stdout, stderr, code = runCommand(t, "gen", "-names", "twice.x")
+	if code != exitFindings || !strings.Contains(stderr, "go-name-clash") || strings.Count(stdout, "\n") != 5 {
+		t.Errorf("names that collide: exit code %d, %s%s", code, stdout, stderr)
+	}
+	for args, want := range map[string]string{
+		"gen -format json -o out t.x":      "found -format json without -names",
+		"gen -names -format xml t.x":       "xml",
+		"gen -names":                       "FILE is missing",
+		"gen t.x":                          "-o is missing",
+		"gen -names -rename t=u t.x":       "expected NAME=GoName",
+		"diff -names -o out t.x":           "-names",
+		"gen -names -rename NONE=Gone t.x": "the unit has no NONE to rename",
+	} {
+		if _, stderr, code := runCommand(t, strings.Fields(args)...); code == exitClean || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
